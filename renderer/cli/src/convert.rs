@@ -1,13 +1,13 @@
 //! `lightbound convert`: converts an image to another format, size, exposure or layer.
 
-use super::input;
+use super::input::{self, VARIANCE};
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
-use lightbound::film::NO_DEPTH;
-use lightbound::film::layers::COLOUR_SPACE;
+use lightbound::film::{NO_DEPTH, is_exact_sum};
 use lightbound::light::LatLongMap;
 use lightbound::math::Vec3;
+use lightbound::part;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect, decode_layers, is_exr};
 use lightbound_image::write::{Channel, ChannelSamples, encode_pfm, save};
 use lightbound_image::{
@@ -35,9 +35,6 @@ part. With --layer, --envmap, --exposure or --tonemap it has one layer; other
 formats always have one: the colour, unless --layer selects another. Opacity is
 kept in .exr and .png, except with --envmap.";
 
-/// Name of the layer with the variance of each pixel's mean.
-const VARIANCE: &str = "variance";
-
 /// Options of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -62,8 +59,8 @@ pub struct Args {
     /// Resize to this many pixels, as in 640x360, 640x or x360, which keep the proportions; or to a
     /// percentage, as in 50%
     ///
-    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids are taken
-    /// from the nearest pixel. The layer `variance` is left out.
+    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids and depths
+    /// are taken from the nearest pixel. The layer `variance` is left out.
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     pub resize: Option<Size>,
 
@@ -224,7 +221,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     };
     drop(data);
     // The sums are those of a rendering, which a converted image is no longer.
-    image.layers.retain(|layer| !layer.name.starts_with("sums."));
+    image.layers.retain(|layer| !is_exact_sum(&layer.name));
     if image.layers.is_empty() {
         return Err(Error::Data {
             message: format!("{}: contains no image, only exact sums", file.display()),
@@ -241,9 +238,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         true => select(&mut image, args.layer.as_deref(), file)?,
         false => console::count(image.layers.len() as u64, "layer"),
     };
-    // An .exr states its primaries; the tone mapping curves and the other formats are for sRGB.
-    if (format != ImageFormat::Exr || args.tonemap != ToneMapName::None) && !header.is_srgb() {
-        convert_to_srgb(&mut image.layers[0], &described, &mut header, file);
+    // An .exr states its primaries. The tone mapping curves and the other formats are for sRGB, and
+    // `render` sets components of lights in sRGB to 0 where they are negative.
+    if format != ImageFormat::Exr || args.tonemap != ToneMapName::None || args.envmap.is_some() {
+        input::convert_to_srgb(&mut image.layers[0], &described, &mut header, &args.input);
     }
     let window = check_windows(&image, file)?;
     if let Some(crop) = args.crop {
@@ -264,30 +262,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         let window = image.layers[0].data_window;
         console::print(&format!(
             "{}: {} × {} pixels, {described}, {}",
-            args.output.display(),
+            output.name().display(),
             window.width(),
             window.height(),
             encoder.samples()
         ));
     }
     Ok(Exit::Success)
-}
-
-/// Converts the selected layer from the primaries of an EXR file to those of sRGB. Warns about
-/// colours where that is impossible: single channels, and variances, which are not linear.
-fn convert_to_srgb(layer: &mut Layer, name: &str, header: &mut ExrHeader, file: &Path) {
-    let is_rgb = |channel: &Channel| matches!(channel.name.as_str(), "R" | "G" | "B");
-    if !layer.channels.iter().any(is_rgb) {
-        return;
-    }
-    if !layer.is_colour() || name == VARIANCE {
-        return console::warn(&format!(
-            "{}: the primaries are not those of sRGB, and `{name}` cannot be converted",
-            file.display()
-        ));
-    }
-    header.convert_to_srgb(layer, name == "albedo");
-    header.remove(COLOUR_SPACE);
 }
 
 /// The float samples of each channel.
@@ -382,20 +363,22 @@ fn crop_image(image: &mut Layers, crop: Crop, window: PixelRect) -> Result<(), E
 }
 
 /// Removes the layer `variance`: the variance of a mean of pixels is not the mean of their
-/// variances. `selected` is the name of the only layer, which cannot be left out.
+/// variances. `selected` is the name of the selected layer, if any. The only layer cannot be left
+/// out.
 fn leave_out_variance(
     image: &mut Layers,
     selected: Option<&str>,
     file: &Path,
 ) -> Result<(), Error> {
-    if selected.is_some_and(|name| name.split('.').next() == Some(VARIANCE)) {
+    let is_selected = selected.is_some_and(|name| name.split('.').next() == Some(VARIANCE));
+    let before = image.layers.len();
+    image.layers.retain(|layer| layer.name != VARIANCE);
+    if is_selected || image.layers.is_empty() {
         return Err(Error::option(
             format!("{}: --resize cannot tell the variance of the new pixels", file.display()),
             "omit it, or render at that resolution, with --variance",
         ));
     }
-    let before = image.layers.len();
-    image.layers.retain(|layer| layer.name != VARIANCE);
     if image.layers.len() < before {
         console::warn(&"the layer `variance` is left out, since --resize changes what it measures");
     }
@@ -441,6 +424,15 @@ fn to_equal_area(image: &mut Layers, file: &Path) -> Result<(), Error> {
     let mut planes = colours(layer, "--envmap", file)?;
     let texel = |i: usize| Vec3::from_array([0, 1, 2].map(|c| planes[c.min(planes.len() - 1)][i]));
     let texels: Vec<Vec3> = (0..width * height).map(texel).collect();
+    let negative = texels.iter().filter(|texel| texel.min_element() < 0.0).count();
+    if negative > 0 {
+        console::warn(&format!(
+            "{}: {negative} of {} texels {} negative; instead: 0",
+            file.display(),
+            texels.len(),
+            if negative == 1 { "is" } else { "are" }
+        ));
+    }
     let map = LatLongMap { texels: &texels, width, height };
     let (texels, side) = map.to_equal_area().map_err(|error| Error::Data {
         message: format!("{}: {error}", file.display()),
@@ -513,17 +505,8 @@ fn channel_names(layer: &Layer) -> String {
 
 /// Number of depths that only mark pixels without a surface.
 fn pixels_without_surface(image: &Layers) -> usize {
-    let depths = image.layers.iter().flat_map(|layer| {
-        let is_depth = |channel: &&Channel| {
-            channel.name == "Z" && (layer.name == "depth" || layer.name == COLOUR)
-        };
-        layer.channels.iter().filter(is_depth)
-    });
-    let markers = |channel: &Channel| match &channel.samples {
-        ChannelSamples::F32(samples) => samples.iter().filter(|z| **z == NO_DEPTH).count(),
-        ChannelSamples::U32(_) => 0,
-    };
-    depths.map(markers).sum()
+    let depths = image.layers.iter().filter_map(Layer::depths).flatten();
+    depths.filter(|z| **z == NO_DEPTH).count()
 }
 
 fn encode(
@@ -548,7 +531,7 @@ fn encode(
                 console::count(overflows as u64, "value")
             ));
         }
-        header.remove("lightbound/part");
+        header.remove(part::HEADER);
         return encode_exr_layers(image, header, depth).map_err(|m| unwritable("EXR", m));
     }
     let layer = &image.layers[0];

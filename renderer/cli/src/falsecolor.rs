@@ -4,10 +4,10 @@ use super::console;
 use super::input;
 use super::output::{ImageFormat, OutputFile};
 use super::{Error, Exit};
-use lightbound::film::NO_DEPTH;
+use lightbound::film::is_exact_sum;
 use lightbound_image::heatmap::{Canvas, ColourScale, VectorScale, draw, draw_ids, draw_vectors};
 use lightbound_image::inspect::{ChannelStatistics, FiniteStatistics};
-use lightbound_image::layers::{COLOUR, Layer};
+use lightbound_image::layers::{COLOUR, Layer, is_depth};
 use lightbound_image::six_digits;
 use lightbound_image::write::{ChannelSamples, write_png_codes};
 use std::collections::BTreeSet;
@@ -76,12 +76,13 @@ fn parse_range(text: &str) -> Result<[f32; 2], String> {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
     let file = input::name(&args.file);
-    let layers = input::layers(&args.file)?.layers;
+    let mut layers = input::layers(&args.file)?.layers;
+    // They affect neither the scale nor the statistics.
+    layers.iter_mut().for_each(input::set_missing_depths_to_infinity);
     let drawn = match (find(&layers, &args.layer), find_layer(&layers, &args.layer)) {
-        (Some((name, width, ChannelSamples::F32(values))), _) => match name == DEPTH {
-            true => draw_values(args, &name, width, &without_markers(values)),
-            false => draw_values(args, &name, width, values),
-        },
+        (Some((name, width, ChannelSamples::F32(values))), _) => {
+            draw_values(args, &name, width, values)
+        }
         (Some((name, width, ChannelSamples::U32(ids))), _) => draw_id_map(args, &name, width, ids)?,
         (None, Some(layer)) => draw_layer(args, layer, file)?,
         (None, None) => {
@@ -100,21 +101,12 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes)
     })?;
     if !args.quiet {
-        console::print(&format!("{}: {}", args.output.display(), drawn.summary));
+        console::print(&format!("{}: {}", output.name().display(), drawn.summary));
     }
     if let Some(warning) = drawn.warning {
         console::warn(&warning);
     }
     Ok(Exit::Success)
-}
-
-/// The channel with depths.
-const DEPTH: &str = "depth.Z";
-
-/// Depths in which pixels without a surface are infinite, so that they affect neither the scale nor
-/// the statistics.
-fn without_markers(depths: &[f32]) -> Vec<f32> {
-    depths.iter().map(|&z| if z == NO_DEPTH { f32::INFINITY } else { z }).collect()
 }
 
 /// A map, and what to say about it.
@@ -256,7 +248,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
             whole.into_iter().chain(channels.iter().map(|c| layer.full_name(c))).collect()
         }
     };
-    layers.iter().filter(|layer| !layer.name.starts_with("sums.")).flat_map(channel_names).collect()
+    layers.iter().filter(|layer| !is_exact_sum(&layer.name)).flat_map(channel_names).collect()
 }
 
 /// Summarizes the map in one line.
@@ -269,7 +261,7 @@ fn summary(name: &str, values: &[f32], range: [f32; 2]) -> String {
             format!("from {min} to {max}, mean {mean}")
         }
     };
-    let infinite = if name == DEPTH { "without a surface" } else { "infinite" };
+    let infinite = if is_depth(name) { "without a surface" } else { "infinite" };
     let invalid = [("not a number", statistics.nan), (infinite, statistics.infinite)];
     let invalid = invalid
         .iter()

@@ -1,8 +1,11 @@
 //! Input files; `-` is stdin.
 
-use super::Error;
 use super::output::is_stream;
+use super::{Error, console};
+use lightbound::film::NO_DEPTH;
+use lightbound::film::layers::COLOUR_SPACE;
 use lightbound_image::layers::{Layer, Layers, decode_layers, is_exr};
+use lightbound_image::write::Channel;
 use lightbound_image::{ExrHeader, ImageError, Problem};
 use lightbound_pbrt::diagnostics::Source;
 use std::io::{self, Read};
@@ -37,24 +40,46 @@ pub fn layers(path: &Path) -> Result<Layers, Error> {
     decode_layers(name(path), &image_data(path)?).map_err(Error::Image)
 }
 
-/// Reads all layers of an image, with colours in linear sRGB, whatever primaries the file states.
-/// Variances keep theirs, since they are not linear.
-pub fn srgb_layers(path: &Path) -> Result<Layers, Error> {
+/// Reads all layers of an image, with colours of the `selected` layers in linear sRGB, whatever
+/// primaries the file states. Warns about those that cannot be converted.
+pub fn srgb_layers(path: &Path, selected: impl Fn(&Layer) -> bool) -> Result<Layers, Error> {
     let data = image_data(path)?;
     let mut image = decode_layers(name(path), &data).map_err(Error::Image)?;
     if is_exr(&data) {
         let header = exr_header(path, &data)?;
-        let is_convertible = |layer: &Layer| {
-            layer.is_colour() && layer.channels.len() == 3 && layer.name != "variance"
-        };
-        if !header.is_srgb() {
-            for layer in image.layers.iter_mut().filter(|layer| is_convertible(layer)) {
-                let is_reflectance = layer.name == "albedo";
-                header.clone().convert_to_srgb(layer, is_reflectance);
-            }
+        for layer in image.layers.iter_mut().filter(|layer| selected(layer)) {
+            let name = layer.name.clone();
+            convert_to_srgb(layer, &name, &mut header.clone(), path);
         }
     }
     Ok(image)
+}
+
+/// Name of the layer with the variance of each pixel's mean.
+pub const VARIANCE: &str = "variance";
+
+/// Converts a layer of an EXR file, or one of its channels, to linear sRGB, which the header states
+/// from then on. `layer_name` is its name in the file. Warns about colours where that is
+/// impossible: single channels, and variances, which are not linear.
+pub fn convert_to_srgb(layer: &mut Layer, layer_name: &str, header: &mut ExrHeader, path: &Path) {
+    let is_rgb = |channel: &Channel| matches!(channel.name.as_str(), "R" | "G" | "B");
+    if header.is_srgb() || !layer.channels.iter().any(is_rgb) {
+        return;
+    }
+    if !layer.is_colour() || layer_name == VARIANCE {
+        return console::warn(&format!(
+            "{}: the primaries are not those of sRGB, and `{layer_name}` cannot be converted",
+            name(path).display()
+        ));
+    }
+    header.convert_to_srgb(layer, layer_name == "albedo");
+    header.remove(COLOUR_SPACE);
+}
+
+/// Sets the depth of pixels without a surface, which is [`NO_DEPTH`] in files, to infinity.
+pub fn set_missing_depths_to_infinity(layer: &mut Layer) {
+    let depths = layer.depths_mut().into_iter().flatten();
+    depths.filter(|z| **z == NO_DEPTH).for_each(|z| *z = f32::INFINITY);
 }
 
 /// Reads the header of the EXR file `data`.

@@ -1,13 +1,14 @@
 //! `lightbound merge`: merges parts of an image.
 
 use super::console::{self, count, duration};
+use super::interrupt::Interrupt;
 use super::output::{ImageFormat, OutputFile, is_stream};
 use super::render::{bound_violation_warning, film_warnings, sample_counts};
 use super::{Error, Exit, input, memory};
 use lightbound::film::Coverage;
 use lightbound::film::layers::FilmLayers;
 use lightbound::part::{MergedParts, PartError, PartHeader, Parts};
-use lightbound_image::write::{Attribute, write_exr_rows};
+use lightbound_image::write::{Attribute, register_temporary_file, write_exr_rows};
 use std::io;
 use std::path::PathBuf;
 use tempfile::NamedTempFile;
@@ -45,6 +46,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    // Signals end the command, without a message, and leave no temporary files.
+    Interrupt::install(true);
     let output = output(args)?;
     let from_stdin = args.parts.iter().any(|part| is_stream(part));
     let stdin = from_stdin.then(part_from_stdin).transpose()?;
@@ -124,6 +127,7 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
 /// Saves a part from stdin in a temporary file, since parts are read twice.
 fn part_from_stdin() -> Result<NamedTempFile, Error> {
     let saved = NamedTempFile::new().and_then(|mut file| {
+        register_temporary_file(file.path());
         io::copy(&mut io::stdin().lock(), &mut file)?;
         Ok(file)
     });

@@ -136,9 +136,10 @@ impl OutputFile {
         if target.is_dir() {
             return Err(folder_error(path));
         }
-        if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
-            // A device or a pipe; a trial write could disturb it.
-            return Ok(OutputFile::File(path.into()));
+        let output = OutputFile::File(path.into());
+        if output.takes_one_file() {
+            // A trial write could disturb a device or a pipe.
+            return Ok(output);
         }
         if !folder.is_dir() {
             return Err(Error::option(
@@ -162,7 +163,12 @@ impl OutputFile {
                 "check the folder's permissions, or name another",
             ));
         }
-        Ok(OutputFile::File(path.into()))
+        Ok(output)
+    }
+
+    /// Whether this is stdout, a device or a pipe: what is written to it cannot be replaced.
+    pub fn takes_one_file(&self) -> bool {
+        self.path().is_none_or(|path| fs::metadata(path).is_ok_and(|m| !m.is_file()))
     }
 
     /// The path of a file.
@@ -181,10 +187,7 @@ impl OutputFile {
     /// Whether `other` is the same file. Follows symbolic links, like writing. Always false for
     /// stdout, devices and pipes, which have no content to lose.
     pub fn is_same_file(&self, other: &Path) -> bool {
-        let Some(this) = self.path() else { return false };
-        if fs::metadata(this).is_ok_and(|m| !m.is_file()) {
-            return false;
-        }
+        let Some(this) = self.path().filter(|_| !self.takes_one_file()) else { return false };
         // A new file has no canonical path yet, but its folder has one.
         let new_file =
             |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));

@@ -274,8 +274,8 @@ fn describe_outcome(outcome: &Outcome, reused: bool) -> String {
 /// Formats a metric.
 fn format_metric(metric: &MetricValue) -> String {
     let number = |x: f64| match x.abs() {
-        // Counts.
-        0.0..1e9 if x.fract() == 0.0 => format!("{x:.0}"),
+        // Counts. The sum with 0 has no sign if it is 0.
+        0.0..1e6 if x.fract() == 0.0 => format!("{:.0}", x + 0.0),
         0.01..1000.0 => format!("{x:.2}"),
         _ => format!("{x:.1e}"),
     };
@@ -413,5 +413,6 @@ mod tests {
         };
         assert_eq!(metric(842.0, 0.0), "m 842 (≤ 0)");
         assert_eq!(metric(1.25, 4.5), "m 1.25 (≤ 4.50)");
+        assert_eq!(metric(-0.0, 2e7), "m 0 (≤ 2.0e7)");
     }
 }

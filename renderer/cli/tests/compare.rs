@@ -2,7 +2,9 @@
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
-use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, write_pfm, write_png};
+use lightbound_image::write::{
+    Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage, write_exr, write_pfm, write_png,
+};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
@@ -58,12 +60,18 @@ impl ImageDir {
     }
 
     fn layers(&self, name: &str, channels: Vec<Channel>) {
+        self.layers_with(name, channels, Vec::new());
+    }
+
+    fn layers_with(
+        &self,
+        name: &str,
+        channels: Vec<Channel>,
+        attributes: Vec<(String, Attribute)>,
+    ) {
         let size = [WIDTH as u32, HEIGHT as u32];
-        write_exr(
-            &self.path(name),
-            &ExrImage { size, full_size: size, channels, ..Default::default() },
-        )
-        .unwrap();
+        let image = ExrImage { size, full_size: size, channels, attributes, ..Default::default() };
+        write_exr(&self.path(name), &image).unwrap();
     }
 
     /// `lightbound compare ARGS`, in the folder.
@@ -117,6 +125,24 @@ fn all_layers_are_compared_without_exact_sums() {
     for other in ["b.exr", "reference.exr"] {
         dir.compare(&["a.exr", other, "--layers", "all", "--fail-above", "differing=0"]).code(0);
     }
+}
+
+#[test]
+fn variances_in_other_primaries_are_a_warning() {
+    let dir = ImageDir::new();
+    let layers = || {
+        let variance = channels("variance.", ["R", "G", "B"], &ramp());
+        channels("", ["R", "G", "B"], &ramp()).into_iter().chain(variance).collect()
+    };
+    let rec2020 = [[0.708, 0.292], [0.17, 0.797], [0.131, 0.046], [0.3127, 0.329]];
+    let attribute = (CHROMATICITIES.into(), Attribute::Chromaticities(rec2020));
+    dir.layers_with("wide.exr", layers(), vec![attribute]);
+    dir.layers("variance.exr", layers());
+    let files = ["wide.exr", "variance.exr", "--fail-above", "max=100"];
+    dir.compare(&files).code(0).stderr("");
+    let all = [&files[..], &["--layers", "all"]].concat();
+    dir.compare(&all).code(0).stderr(contains("wide.exr: the primaries are not those of sRGB"));
+    dir.compare(&all).stderr(contains("`variance` cannot be converted").count(1));
 }
 
 #[test]
@@ -243,6 +269,27 @@ fn differing_infinities_fail() {
     dir.compare(&["inf.exr", "reference.exr", "--allow-nan"]).code(1).stderr(contains(
         "infinite in one image only in 1 pixel, first at (0, 11), where `B` is inf in A and 0.5",
     ));
+}
+
+#[test]
+fn pixels_without_a_surface_are_excluded_unless_only_one_image_has_it() {
+    let dir = ImageDir::new();
+    let depth = |name: &str, first: [f32; 2]| {
+        let mut samples = vec![2.0; WIDTH * HEIGHT];
+        samples[..2].copy_from_slice(&first);
+        let samples = ChannelSamples::F32(samples);
+        dir.layers(name, vec![Channel { name: "depth.Z".into(), samples }]);
+    };
+    depth("a.exr", [1e10, 3.0]);
+    depth("b.exr", [1e10, 2.0]);
+    depth("c.exr", [1e10, 1e10]);
+    let options = ["--layers", "depth", "--metric", "mae"];
+    let compare = |a: &str, b: &str| dir.compare(&[&[a, b], &options[..]].concat());
+    compare("a.exr", "b.exr").code(0).stdout(contains("1 pixel excluded"));
+    let error = dir.json(&[&["a.exr", "b.exr"], &options[..]].concat());
+    let error = error["layers"][0]["metrics"]["mae"]["overall"].as_f64().unwrap();
+    assert!((error - 1.0 / 191.0).abs() < 1e-9, "{error}");
+    compare("a.exr", "c.exr").code(1).stderr(contains("infinite in one image only in 1 pixel"));
 }
 
 #[test]

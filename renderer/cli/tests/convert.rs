@@ -11,6 +11,7 @@ use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, writ
 use lightbound_image::{Encoding, read_exr_header};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use std::path::Path;
 
 /// A folder with a rendering, `a.exr`.
 fn rendering() -> SceneDir {
@@ -35,6 +36,21 @@ fn plane(image: &Layers, channel: usize) -> Vec<f32> {
         ChannelSamples::F32(samples) => samples.clone(),
         ChannelSamples::U32(_) => panic!("ids"),
     }
+}
+
+/// A channel with these samples.
+fn floats(name: &str, samples: Vec<f32>) -> Channel {
+    Channel { name: name.into(), samples: ChannelSamples::F32(samples) }
+}
+
+/// An image with one row of pixels.
+fn row(channels: Vec<Channel>) -> ExrImage {
+    let width = match &channels[0].samples {
+        ChannelSamples::F32(samples) => samples.len(),
+        ChannelSamples::U32(samples) => samples.len(),
+    };
+    let size = [width as u32, 1];
+    ExrImage { size, full_size: size, channels, ..ExrImage::default() }
 }
 
 fn mean(samples: &[f32]) -> f64 {
@@ -68,9 +84,7 @@ fn a_checkpoint_has_no_image() {
 fn integers_are_no_colour() {
     let dir = SceneDir::new();
     let ids = Channel { name: "Y".into(), samples: ChannelSamples::U32(vec![1, 2]) };
-    let image =
-        ExrImage { size: [2, 1], full_size: [2, 1], channels: vec![ids], ..ExrImage::default() };
-    write_exr(&dir.path("a.exr"), &image).unwrap();
+    write_exr(&dir.path("a.exr"), &row(vec![ids])).unwrap();
     let args = ["a.exr", "b.exr", "--layer", "Y", "--tonemap", "agx"];
     assert_input_error(&mut convert(&dir, &args), &["float channels R, G, B or Y"]);
 }
@@ -96,14 +110,7 @@ fn half_floats_and_16_bits_are_close() {
 #[test]
 fn values_that_half_floats_lack_are_reported() {
     let dir = SceneDir::new();
-    let samples = ChannelSamples::F32(vec![1e6, f32::NAN]);
-    let image = ExrImage {
-        size: [2, 1],
-        full_size: [2, 1],
-        channels: vec![Channel { name: "Y".into(), samples }],
-        ..ExrImage::default()
-    };
-    write_exr(&dir.path("a.exr"), &image).unwrap();
+    write_exr(&dir.path("a.exr"), &row(vec![floats("Y", vec![1e6, f32::NAN])])).unwrap();
     let half = convert(&dir, &["a.exr", "b.exr", "--bits", "16"]).assert().success();
     half.stderr(contains("1 value above 65504"));
     let png = convert(&dir, &["a.exr", "b.png"]).assert().success();
@@ -114,13 +121,7 @@ fn values_that_half_floats_lack_are_reported() {
 #[test]
 fn markers_of_pixels_without_a_surface_do_not_count_as_overflows() {
     let dir = SceneDir::new();
-    let depth = |z: Vec<f32>| Channel { name: "depth.Z".into(), samples: ChannelSamples::F32(z) };
-    let image = |z: Vec<f32>| ExrImage {
-        size: [2, 1],
-        full_size: [2, 1],
-        channels: vec![depth(z)],
-        ..ExrImage::default()
-    };
+    let image = |z: Vec<f32>| row(vec![floats("depth.Z", z)]);
     write_exr(&dir.path("a.exr"), &image(vec![2.0, 1e10])).unwrap();
     for layer in [&[][..], &["--layer", "depth"]] {
         let args = [&["a.exr", "b.exr", "--bits", "16"], layer].concat();
@@ -141,7 +142,13 @@ fn resized_images_have_no_variance() {
     convert(&dir, &["a.exr", "b.exr", "-q"]).assert().success().stderr("");
     assert!(layers(&dir, "b.exr").get("variance").is_some());
     let selected = ["a.exr", "b.exr", "--resize", "50%", "--layer", "variance"];
-    assert_input_error(&mut convert(&dir, &selected), &["--resize cannot tell the variance"]);
+    let message = ["--resize cannot tell the variance"];
+    assert_input_error(&mut convert(&dir, &selected), &message);
+    // The file has no other layer.
+    let variance = ["variance.R", "variance.G", "variance.B"];
+    let image = row(variance.map(|name| floats(name, vec![1.0, 2.0])).into());
+    write_exr(&dir.path("v.exr"), &image).unwrap();
+    assert_input_error(&mut convert(&dir, &["v.exr", "b.exr", "--resize", "50%"]), &message);
 }
 
 #[test]
@@ -204,6 +211,16 @@ fn converted_environment_maps_light_like_the_original() {
     );
     let image = layers(&dir, "square.exr");
     assert_eq!(image.layers[0].data_window, image.display_window);
+    // Other primaries, and colours out of the gamut of sRGB.
+    rec2020(&dir.path("wide.exr"), (16, 8), |x, y| [0.5 * (x % 3) as f32, 0.25, 0.1 * y as f32]);
+    let args = ["wide.exr", "square.exr", "--envmap", "equiarea"];
+    let warning = "warning: wide.exr: 58 of 128 texels are negative; instead: 0";
+    convert(&dir, &args).assert().success().stderr(contains(warning));
+    dir.render(&["--environment", "wide.exr"]).assert().success().stderr(contains(warning));
+    assert_eq!(
+        dir.channels(&["--environment", "square.exr"]),
+        dir.channels(&["--environment", "wide.exr"])
+    );
     let again = ["square.exr", "b.exr", "--envmap", "equiarea"];
     assert_input_error(&mut convert(&dir, &again), &["twice as wide as high", "11 × 11"]);
 }
@@ -251,10 +268,7 @@ fn plane_of(image: &Layers, layer: &str) -> Vec<f32> {
 #[test]
 fn a_layer_that_becomes_white_is_a_warning() {
     let dir = SceneDir::new();
-    let depth = ChannelSamples::F32(vec![1.0, 7.0]);
-    let channels = vec![Channel { name: "depth.Z".into(), samples: depth }];
-    let image = ExrImage { size: [2, 1], full_size: [2, 1], channels, ..ExrImage::default() };
-    write_exr(&dir.path("a.exr"), &image).unwrap();
+    write_exr(&dir.path("a.exr"), &row(vec![floats("depth.Z", vec![1.0, 7.0])])).unwrap();
     let args = ["a.exr", "b.png", "--layer", "depth"];
     let white = convert(&dir, &args).assert().success();
     white.stderr(contains("the picture is white; `lightbound falsecolor` draws"));
@@ -303,6 +317,7 @@ fn streams_replace_files() {
         convert(&dir, &["-", "png:-"]).write_stdin(data).assert().success().get_output().clone();
     convert(&dir, &["a.exr", "b.png"]).assert().success();
     assert_eq!(output.stdout, std::fs::read(dir.path("b.png")).unwrap());
+    assert!(output.stderr.starts_with(b"stdout: 24 \xc3\x97 16 pixels"));
 }
 
 #[test]
@@ -316,21 +331,26 @@ fn unusable_files_are_errors() {
     assert_input_error(&mut convert(&dir, &["a.exr", "b.png", "--resize", "0x4"]), &["640x360"]);
 }
 
-#[test]
-fn other_primaries_are_converted_unless_the_file_states_them() {
+/// Writes an image with the primaries of Rec. 2020.
+fn rec2020(path: &Path, size: (usize, usize), rgb: impl Fn(usize, usize) -> [f32; 3] + Sync) {
     use exr::meta::attribute::Chromaticities;
     use exr::prelude::{Image, SpecificChannels, Vec2, WritableImage};
-    let dir = SceneDir::new();
-    let rgb = [0.5f32, 0.25, 0.125];
-    let channels = SpecificChannels::rgb(move |_: Vec2<usize>| (rgb[0], rgb[1], rgb[2]));
-    let mut rec2020 = Image::from_channels((2, 1), channels);
-    rec2020.attributes.chromaticities = Some(Chromaticities {
+    let channels = SpecificChannels::rgb(|at: Vec2<usize>| rgb(at.x(), at.y()).into());
+    let mut image = Image::from_channels(size, channels);
+    image.attributes.chromaticities = Some(Chromaticities {
         red: Vec2(0.708, 0.292),
         green: Vec2(0.17, 0.797),
         blue: Vec2(0.131, 0.046),
         white: Vec2(0.3127, 0.329),
     });
-    rec2020.write().to_file(dir.path("a.exr")).unwrap();
+    image.write().to_file(path).unwrap();
+}
+
+#[test]
+fn other_primaries_are_converted_unless_the_file_states_them() {
+    let dir = SceneDir::new();
+    let rgb = [0.5f32, 0.25, 0.125];
+    rec2020(&dir.path("a.exr"), (2, 1), |_, _| rgb);
     let convert_silently =
         |args: &[&str]| drop(convert(&dir, args).arg("-q").assert().success().stderr(""));
     let colour = |name: &str| {

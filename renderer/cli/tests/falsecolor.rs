@@ -121,13 +121,15 @@ fn channels_are_selected_by_name() {
 #[test]
 fn pixels_without_a_surface_do_not_affect_the_scale_of_depth() {
     let dir = ImageDir::new();
-    let depth = ChannelSamples::F32(vec![3.0, 97.0, 1e10, 1e10]);
-    let channels = vec![Channel { name: "depth.Z".into(), samples: depth }];
-    let image = ExrImage { size: [4, 1], full_size: [4, 1], channels, ..ExrImage::default() };
-    write_exr(&dir.path("z.exr"), &image).unwrap();
-    let summary = "depth.Z, from 3 to 97, mean 50; colours from 0 to 100; pixels in green: 2 \
-                   without a surface";
-    dir.run(&["z.exr", "--layer", "depth", "-o", "map.png"]).code(0).stderr(contains(summary));
+    for (name, layer) in [("depth.Z", "depth"), ("Z", "Z")] {
+        let samples = ChannelSamples::F32(vec![3.0, 97.0, 1e10, 1e10]);
+        let channels = vec![Channel { name: name.into(), samples }];
+        let image = ExrImage { size: [4, 1], full_size: [4, 1], channels, ..ExrImage::default() };
+        write_exr(&dir.path("z.exr"), &image).unwrap();
+        let summary = "Z, from 3 to 97, mean 50; colours from 0 to 100; pixels in green: 2 without \
+                       a surface";
+        dir.run(&["z.exr", "--layer", layer, "-o", "map.png"]).code(0).stderr(contains(summary));
+    }
 }
 
 #[test]

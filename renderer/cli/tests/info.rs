@@ -5,7 +5,9 @@ mod common;
 use assert_cmd::Command;
 use common::scene_dir::SceneDir;
 use common::{assert_input_error, lightbound};
-use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr};
+use lightbound::part::HEADER;
+use lightbound_image::read_exr;
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage, write_exr};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
@@ -120,6 +122,25 @@ fn images_have_layers_statistics_and_attributes() {
     let [min, max, mean] = ["min", "max", "mean"].map(|key| channel[key].as_f64().unwrap());
     assert!(-1.0 <= min && min <= mean && mean <= max && max <= 1.0, "{channel}");
     assert_eq!(list[0]["attributes"]["lightbound/samples"], 4);
+    assert_eq!(
+        list[0]["data_window"],
+        serde_json::json!({"x": 0, "y": 0, "width": 12, "height": 16})
+    );
+    assert_eq!(list[0]["contains"], line(&text, "contains"));
+}
+
+#[test]
+fn parts_of_other_versions_are_not_interpreted() {
+    let dir = SceneDir::new();
+    dir.render(&["-o", "a.exr", "--crop", "0,0.5,0,1"]).assert().success();
+    let mut part = read_exr(&dir.path("a.exr")).unwrap();
+    let header = part.attributes.iter_mut().find(|a| a.0 == HEADER).unwrap();
+    let Attribute::Text(text) = &mut header.1 else { panic!() };
+    *text = text.replace("\"format\":2", "\"format\":3");
+    write_exr(&dir.path("a.exr"), &part).unwrap();
+    let text = stdout(info(&dir, &["a.exr"]));
+    assert!(!text.contains("  contains"), "{text}");
+    assert!(line(&text, HEADER).contains("\"format\":3"), "{text}");
 }
 
 #[test]
@@ -148,6 +169,8 @@ fn pixels_without_a_surface_are_excluded_from_statistics_of_depth() {
     let text = stdout(info(&dir, &["a.exr"]));
     assert!(line(&text, "depth").starts_with("Z 1 3 2 0 0"), "{text}");
     assert!(text.contains("excluded from depth: 1 pixel without a surface, 1e10"), "{text}");
+    let list = json(info(&dir, &["a.exr", "--format", "json"]));
+    assert_eq!((&list[0]["without_surface"], &list[0]["contains"]), (&1.into(), &Value::Null));
 }
 
 #[test]

@@ -192,6 +192,9 @@ fn default_output_is_the_file_name_of_the_film() {
     ));
     dir.render(&["--quiet"]).assert().success();
     assert_eq!(dir.files(), ["film.png"]);
+    let dir = SceneDir::with_scene(&SCENE.replace("from-film.exr", "out"));
+    dir.render(&["--quiet"]).assert().success().stderr("");
+    assert_eq!(dir.files(), ["out.exr"]);
 }
 
 #[test]
@@ -382,7 +385,8 @@ fn compare_converts_colours_of_any_space() {
 #[test]
 fn film_names_in_other_formats_cause_a_warning_with_the_written_file() {
     let dir = SceneDir::with_scene(&SCENE.replace("from-film.exr", "pic.jpg"));
-    let warning = "warning: `pic.jpg` cannot be written in its format; instead: `pic.exr`";
+    let warning = "warning: the film's file name `pic.jpg` does not end in .exr, .png or .pfm; \
+                   instead: `pic.exr`";
     dir.render(&["-q"]).assert().success().stderr(contains(warning));
     assert_eq!(dir.files(), ["pic.exr"]);
     dir.render(&["-q", "-o", "a.exr"]).assert().success().stderr("");

@@ -161,11 +161,14 @@ fn images_without_sums_are_finished_or_kept() {
     {
         let stderr = dir.render(args);
         assert!(stderr.contains("is finished; nothing is left to render"), "{stderr}");
+        assert!(!stderr.contains("warning"), "{stderr}");
     }
+    let stderr = dir.render("-o whole.exr --spp 4 --resume -q --stats s.json");
+    assert!(stderr.contains("warning: no statistics are written, since"), "{stderr}");
     let messages = [
-        "whole.exr: cannot get more samples",
+        "whole.exr: is not the finished image of this rendering",
         "no exact sums",
-        "leave out --resume",
+        "omit --resume",
         "--keep-sums",
     ];
     for other in [
@@ -180,9 +183,12 @@ fn images_without_sums_are_finished_or_kept() {
     }
     dir.assert_rejected(
         "-o quiet.exr --spp 32 --noise-threshold 1e-9 --resume",
-        &["quiet.exr: cannot get more samples"],
+        &["quiet.exr: is not the finished image"],
     );
     assert!(read("whole.exr") == whole && read("quiet.exr") == quiet);
+    // The header is complete, but pixels are missing.
+    std::fs::write(dir.0.path("whole.exr"), &whole[..whole.len() - 100]).unwrap();
+    dir.assert_rejected("-o whole.exr --spp 4 --resume", &messages);
     dir.render("-o a.png");
-    dir.assert_rejected("-o a.png --resume", &["a.png: cannot get more samples"]);
+    dir.assert_rejected("-o a.png --resume", &["a.png: is not the finished image"]);
 }

@@ -93,33 +93,50 @@ fn unwritable_snapshot_does_not_stop_rendering() {
     assert!(dir.path("folder/a.exr").is_file());
 }
 
-/// A rendering of a PFM to stdout, which goes to the file `out`.
-fn to_stdout(dir: &SceneDir, args: &str) -> Running {
+/// A rendering to `output`; stdout goes to the file `out`.
+fn render_to(dir: &SceneDir, output: &str, args: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
-    command.args(["render", "scene.pbrt", "-o", "pfm:-"]).args(args.split(' '));
+    command.args(["render", "scene.pbrt", "-o", output]).args(args.split(' '));
     let out = File::create(dir.path("out")).unwrap();
-    Running::start(command.current_dir(dir.root()).stdout(out))
+    let mut running = Running::start(command.current_dir(dir.root()).stdout(out));
+    running.wait_for_rendering();
+    running
+}
+
+fn make_pipe(dir: &SceneDir, name: &str) {
+    assert!(Command::new("mkfifo").arg(dir.path(name)).status().unwrap().success());
 }
 
 #[test]
-fn stdout_gets_one_image() {
+fn stdout_and_pipes_get_one_image() {
     let dir = SceneDir::new();
-    let mut running = to_stdout(&dir, "--spp 10000000 --threads 2");
-    running.wait_for_rendering();
-    running.signal("USR1");
-    running.wait_for("stdout takes one image; the rendering continues");
-    assert_eq!(std::fs::read(dir.path("out")).unwrap(), b"");
-    running.signal("TERM");
-    running.finish_with(143);
-    let image = std::fs::read(dir.path("out")).unwrap();
-    assert_eq!(image.len(), "PF\n24 16\n-1.0\n".len() + 24 * 16 * 12);
+    make_pipe(&dir, "a.pfm");
+    // Opened for both, so that neither end waits for the other. The pipe holds the whole image.
+    let mut pipe = File::options().read(true).write(true).open(dir.path("a.pfm")).unwrap();
+    for (output, name) in [("pfm:-", "stdout"), ("a.pfm", "a.pfm")] {
+        // The time limit is for a failure, which the line that never comes would hide.
+        let args = "--spp 10000000 --threads 2 --time-limit 20";
+        let mut running = render_to(&dir, output, args);
+        running.signal("USR1");
+        running.wait_for(&format!("{name} takes one image; the rendering continues"));
+        assert_eq!(std::fs::read(dir.path("out")).unwrap(), b"");
+        running.signal("TERM");
+        running.finish_with(143);
+        let length = "PF\n24 16\n-1.0\n".len() + 24 * 16 * 12;
+        let mut image = std::fs::read(dir.path("out")).unwrap();
+        if output == "a.pfm" {
+            image.resize(length, 0);
+            pipe.read_exact(&mut image).unwrap();
+        }
+        assert_eq!(image.len(), length);
+        assert!(image.starts_with(b"PF\n24 16\n"));
+    }
 }
 
 #[test]
 fn unfinished_image_goes_to_redirected_stdout() {
     let dir = SceneDir::new();
-    let mut running = to_stdout(&dir, "--resolution 3000x3000 --threads 1");
-    running.wait_for_rendering();
+    let running = render_to(&dir, "pfm:-", "--resolution 3000x3000 --threads 1");
     running.signal("INT");
     let stderr = running.finish_with(130);
     // There may or may not be a sample yet.
@@ -132,7 +149,7 @@ fn unfinished_image_goes_to_redirected_stdout() {
 /// A finished rendering that is writing its image to a pipe, and the end of the pipe to read.
 fn writing() -> (SceneDir, Running, File) {
     let dir = SceneDir::new();
-    assert!(Command::new("mkfifo").arg(dir.path("a.pfm")).status().unwrap().success());
+    make_pipe(&dir, "a.pfm");
     // The image is larger than the buffer of a pipe.
     let args = "render scene.pbrt -o a.pfm --spp 1 --resolution 512x512";
     let running = Running::lightbound(dir.root(), args);
@@ -179,6 +196,24 @@ fn snapshot_request_before_loading_is_ignored() {
     writer.write_all(&std::fs::read(dir.path("scene.pbrt")).unwrap()).unwrap();
     drop(writer);
     running.finish_with(0);
+}
+
+#[test]
+fn interrupted_merge_leaves_no_temporary_files() {
+    let dir = SceneDir::new();
+    std::fs::create_dir(dir.path("temporary")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(["merge", "-", "-o", "a.exr"]).current_dir(dir.root());
+    let (stdin, mut writer) = std::io::pipe().unwrap();
+    let running = Running::start(command.env("TMPDIR", dir.path("temporary")).stdin(stdin));
+    drop(command);
+    // Pipes hold less, so the program is saving its part after this.
+    writer.write_all(&[0; 1 << 20]).unwrap();
+    let files = || std::fs::read_dir(dir.path("temporary")).unwrap().count();
+    assert_eq!(files(), 1);
+    running.signal("TERM");
+    running.finish_with(143);
+    assert_eq!((files(), dir.path("a.exr").exists()), (0, false));
 }
 
 #[test]

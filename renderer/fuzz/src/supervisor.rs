@@ -184,7 +184,8 @@ impl Worker {
             .args(["--worker-until", &cases.end.to_string()])
             .args(["--seed", &options.seed.to_string()])
             .args(["--memory", &options.memory.to_string()])
-            .stdin(Stdio::null())
+            // Its end tells the worker that this process has ended.
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors.try_clone().expect("a file can have two handles"))
             .process_group(0)

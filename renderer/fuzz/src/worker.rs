@@ -1,16 +1,21 @@
 //! A worker process: runs cases one after the other and reports each on stdout.
 //!
 //! Lines of the protocol: `case INDEX` before a case, `accepted`, `rejected` or `panic MESSAGE`
-//! after it.
+//! after it. Stdin ends with the supervisor.
 
 use crate::kind::Kind;
 use crate::mutation::mutate;
 use lightbound_shader::random::Random;
 use rustix::process::{Resource, Rlimit, setrlimit};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+/// Time for the current case once the supervisor has ended. Then its files are removed.
+const LAST_CASE: Duration = Duration::from_secs(2);
 
 /// The message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -33,6 +38,12 @@ pub fn run(kind: Kind, seed: u64, cases: Range<u64>, memory: u64) {
         let message = info.to_string().replace('\n', " ");
         *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = message;
     }));
+    thread::spawn(|| {
+        // An interrupted supervisor does not enforce the time limit.
+        _ = std::io::stdin().read(&mut [0]);
+        thread::sleep(LAST_CASE);
+        std::process::exit(1);
+    });
     let mut reader = kind.reader();
     let corpus = reader.corpus();
     let stdout = std::io::stdout();

@@ -115,6 +115,31 @@ impl Layer {
         }
     }
 
+    /// Returns the index of the channel with depths, if the layer has one.
+    pub(super) fn depth_channel(&self) -> Option<usize> {
+        let is_depth = |c: &Channel| {
+            is_depth(&self.full_name(c)) && matches!(c.samples, ChannelSamples::F32(_))
+        };
+        self.channels.iter().position(is_depth)
+    }
+
+    /// Returns the depths, if the layer has them.
+    pub fn depths(&self) -> Option<&[f32]> {
+        match &self.channels[self.depth_channel()?].samples {
+            ChannelSamples::F32(samples) => Some(samples),
+            ChannelSamples::U32(_) => None,
+        }
+    }
+
+    /// Returns the depths for modification, if the layer has them.
+    pub fn depths_mut(&mut self) -> Option<&mut Vec<f32>> {
+        let channel = self.depth_channel()?;
+        match &mut self.channels[channel].samples {
+            ChannelSamples::F32(samples) => Some(samples),
+            ChannelSamples::U32(_) => None,
+        }
+    }
+
     /// Crops the layer to `window`.
     ///
     /// # Panics
@@ -133,6 +158,12 @@ impl Layer {
         }
         self
     }
+}
+
+/// Returns whether a channel has depths, given its name in an EXR file. They are not filtered:
+/// between two surfaces there is none, and pixels without a surface have a placeholder.
+pub fn is_depth(full_name: &str) -> bool {
+    matches!(full_name, "depth.Z" | "Z")
 }
 
 fn crop_samples<T: Copy>(samples: &[T], from: PixelRect, to: PixelRect) -> Vec<T> {
@@ -342,6 +373,9 @@ mod tests {
         );
         let colour = layers.get(COLOUR).unwrap();
         assert!(colour.is_colour() && !layers.get("normal").unwrap().is_colour());
+        let with_depth: Vec<_> = layers.layers.iter().filter(|l| l.depths().is_some()).collect();
+        assert!(with_depth.len() == 1 && with_depth[0].name == "depth");
+        assert_eq!(with_depth[0].depths(), Some(&[7.0, 7.5][..]));
         assert_eq!(
             (colour.data_window, floats(colour, 0)),
             (PixelRect::from_size(3, 4, 2, 1), &[3.0, 3.5][..])

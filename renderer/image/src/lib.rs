@@ -45,7 +45,7 @@ pub use exr_rows::read_exr_blocks;
 use glam::Mat3;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Primaries;
-pub use read_exr::{read_exr, read_exr_header};
+pub use read_exr::{read_exr, read_exr_channel_names, read_exr_header};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 pub use tone_map::{ToneMap, exposure_gain};

@@ -5,6 +5,7 @@ use super::exr_blocks::{damaged, read_meta};
 use super::write::{Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage};
 use super::{ImageError, Problem, read::exr_file};
 use exr::meta::attribute::Chromaticities;
+use exr::meta::header::Header;
 use exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, Vec2,
 };
@@ -21,23 +22,35 @@ pub fn read_exr(path: &Path) -> Result<ExrImage, ImageError> {
 
 /// Like [`read_exr`], but skips the channels, which can take long to decode.
 pub fn read_exr_header(path: &Path) -> Result<ExrImage, ImageError> {
-    let header = |path: &Path| {
-        let mut magic = Vec::new();
-        let mut file = BufReader::new(File::open(path).map_err(Problem::Read)?);
-        file.by_ref().take(4).read_to_end(&mut magic).map_err(Problem::Read)?;
-        if magic.is_empty() {
-            return Err(Problem::Empty);
-        }
-        if magic != exr::meta::magic_number::BYTES {
-            return Err(Problem::UnknownFormat);
-        }
-        let meta = read_meta(Cursor::new(magic).chain(file))?;
-        let [header] = &meta.headers[..] else {
-            return Err(damaged(format!("expected one layer, found {}", meta.headers.len())));
-        };
-        without_channels(header.layer_size, &header.own_attributes, &header.shared_attributes)
-    };
-    header(path).map_err(|p| p.in_file(path))
+    read_header(path)
+        .and_then(|header| {
+            without_channels(header.layer_size, &header.own_attributes, &header.shared_attributes)
+        })
+        .map_err(|p| p.in_file(path))
+}
+
+/// Reads the names of the channels of an EXR file with one layer.
+pub fn read_exr_channel_names(path: &Path) -> Result<Vec<String>, ImageError> {
+    let header = read_header(path).map_err(|p| p.in_file(path))?;
+    Ok(header.channels.list.iter().map(|channel| channel.name.to_string()).collect())
+}
+
+fn read_header(path: &Path) -> Result<Header, Problem> {
+    let mut magic = Vec::new();
+    let mut file = BufReader::new(File::open(path).map_err(Problem::Read)?);
+    file.by_ref().take(4).read_to_end(&mut magic).map_err(Problem::Read)?;
+    if magic.is_empty() {
+        return Err(Problem::Empty);
+    }
+    if magic != exr::meta::magic_number::BYTES {
+        return Err(Problem::UnknownFormat);
+    }
+    let mut meta = read_meta(Cursor::new(magic).chain(file))?;
+    let count = meta.headers.len();
+    match (meta.headers.pop(), count) {
+        (Some(header), 1) => Ok(header),
+        _ => Err(damaged(format!("expected one layer, found {count}"))),
+    }
 }
 
 /// Creates an image with everything except the channels.
@@ -142,6 +155,7 @@ mod tests {
         assert_eq!(read_exr(&path).unwrap(), image);
         let header = ExrImage { channels: Vec::new(), ..image };
         assert_eq!(read_exr_header(&path).unwrap(), header);
+        assert_eq!(read_exr_channel_names(&path).unwrap(), ["R", "sums.R.0"]);
         std::fs::write(&path, &std::fs::read(&path).unwrap()[..200]).unwrap();
         assert!(read_exr(&path).unwrap_err().to_string().contains("a.exr: damaged"));
         assert!(read_exr(dir.path()).unwrap_err().to_string().contains("cannot be read"));

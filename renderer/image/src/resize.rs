@@ -87,7 +87,8 @@ fn weight(distance: f64, scale: f64, third: f64) -> f64 {
 impl Layer {
     /// Resamples the layer to `width` × `height` pixels, with its upper left corner at `corner`.
     ///
-    /// Floats are filtered. Unsigned integers, which are ids, are taken from the nearest pixel.
+    /// Floats are filtered. Depths, and unsigned integers, which are ids, are taken from the nearest
+    /// pixel.
     ///
     /// # Panics
     /// If the layer has no pixels, or either size is 0.
@@ -96,8 +97,12 @@ impl Layer {
         let to = [width, height];
         assert!(from.into_iter().chain(to).all(|n| n > 0), "an image has pixels");
         if from != to {
-            for channel in &mut self.channels {
+            let depth = self.depth_channel();
+            for (i, channel) in self.channels.iter_mut().enumerate() {
                 match &mut channel.samples {
+                    ChannelSamples::F32(samples) if Some(i) == depth => {
+                        *samples = nearest(samples, from, to);
+                    }
                     ChannelSamples::F32(samples) => *samples = filter(samples, from, to),
                     ChannelSamples::U32(samples) => *samples = nearest(samples, from, to),
                 }
@@ -124,7 +129,7 @@ fn filter(samples: &[f32], from: [usize; 2], to: [usize; 2]) -> Vec<f32> {
     all
 }
 
-fn nearest(samples: &[u32], from: [usize; 2], to: [usize; 2]) -> Vec<u32> {
+fn nearest<T: Copy>(samples: &[T], from: [usize; 2], to: [usize; 2]) -> Vec<T> {
     // The old pixel that contains the centre of a new one.
     let old = |axis: usize, i: usize| (2 * i + 1) * from[axis] / (2 * to[axis]);
     let pixel = |y: usize, x: usize| samples[old(1, y) * from[0] + old(0, x)];
@@ -139,7 +144,7 @@ mod tests {
     fn layer(width: usize, height: usize, samples: ChannelSamples) -> Layer {
         let data_window = PixelRect::from_size(3, -2, width as u64, height as u64);
         Layer {
-            name: "depth".into(),
+            name: "normal".into(),
             data_window,
             channels: vec![Channel { name: "Z".into(), samples }],
         }
@@ -228,5 +233,12 @@ mod tests {
         let resized = ids.resize([5, 6], 2, 2);
         assert_eq!(resized.channels[0].samples, ChannelSamples::U32(vec![8, 10, 8, 10]));
         assert_eq!(resized.data_window, PixelRect::from_size(5, 6, 2, 2));
+    }
+
+    #[test]
+    fn depths_come_from_the_nearest_pixel() {
+        let depths = layer(4, 1, ChannelSamples::F32(vec![1.0, 2.0, 1e10, 1e10]));
+        let depths = Layer { name: "depth".into(), ..depths };
+        assert_eq!(floats(depths.resize([0, 0], 2, 1)), [2.0, 1e10]);
     }
 }

@@ -362,6 +362,15 @@ pub fn remove_temporary_files() {
     TEMPORARY_FILES.remove_all();
 }
 
+/// Adds a file to those that [`remove_temporary_files`] removes. It may be removed earlier.
+pub fn register_temporary_file(path: &Path) {
+    match &mut *TEMPORARY_FILES.paths() {
+        Some(paths) => paths.push(path.into()),
+        // The process is ending; as there, a failure has no remedy.
+        None => _ = fs::remove_file(path),
+    }
+}
+
 /// The temporary files of the process.
 static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles::new();
 

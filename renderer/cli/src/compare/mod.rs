@@ -12,6 +12,7 @@ use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
+use lightbound_image::layers::Layer;
 use limit::Limit;
 use result::{CompareResult, Request};
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ The last five apply to colours: layers with channels R, G, B or Y. IDs (unsigned
 A comparison fails, with exit code 1, if a limit is exceeded; if layers, channels or sizes differ; \
 if either image contains a NaN; or if an infinity is in one image only. --allow-nan turns NaNs \
 into a remark. Pixels with a value that is not finite, in either image, are excluded from all \
-metrics except differing, where NaN equals NaN.
+metrics except differing, where NaN equals NaN. The depth of pixels without a surface is infinite.
 
 Examples:
   lightbound compare new.exr reference.exr
@@ -191,7 +192,8 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
     input::check_single_stdin([args.a.as_path(), &args.b])?;
-    let (a, b) = (input::srgb_layers(&args.a)?, input::srgb_layers(&args.b)?);
+    let selected = |layer: &Layer| pair::is_selected(&layer.name, &args.layers);
+    let (a, b) = (input::srgb_layers(&args.a, selected)?, input::srgb_layers(&args.b, selected)?);
     let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {

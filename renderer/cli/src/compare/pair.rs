@@ -4,6 +4,7 @@
 //! is reported and fails the comparison.
 
 use super::{Error, input};
+use lightbound::film::is_exact_sum;
 use lightbound_image::Crop;
 use lightbound_image::compare::Planes;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect};
@@ -109,7 +110,7 @@ pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
 /// Quotes layer names for a sentence; the layers with exact sums are listed as one.
 fn quoted_layers(names: &[String]) -> String {
     let mut names: Vec<&str> =
-        names.iter().map(|name| if name.starts_with("sums.") { "sums.*" } else { name }).collect();
+        names.iter().map(|name| if is_exact_sum(name) { "sums.*" } else { name }).collect();
     names.dedup();
     quoted(&names)
 }
@@ -137,15 +138,22 @@ fn align(a: &mut Layers, b: &mut Layers) {
     }
 }
 
+/// Whether `names` select a layer; without names, only the colour is selected.
+pub fn is_selected(layer: &str, names: &[String]) -> bool {
+    match names {
+        [] => layer == COLOUR,
+        names => names.iter().any(|name| name == layer || name == ALL_LAYERS),
+    }
+}
+
 /// Names of the layers to compare; those of A come first.
 fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error> {
     let mut all = layer_names(a);
     all.extend(layer_names(b).into_iter().filter(|name| a.get(name).is_none()));
     if names.iter().any(|name| name == ALL_LAYERS) {
         // Exact sums are not values of pixels; only checkpoints have nothing else.
-        let is_sum = |name: &String| name.starts_with("sums.");
-        if !all.iter().all(is_sum) {
-            all.retain(|name| !is_sum(name));
+        if !all.iter().all(|name| is_exact_sum(name)) {
+            all.retain(|name| !is_exact_sum(name));
         }
         return Ok(all);
     }
@@ -231,7 +239,12 @@ fn pair_layers(
         }
     }
     let (channels, is_colour) = (channels(&a), a.is_colour());
-    let samples = samples(a.crop(area), b.crop(area), is_colour);
+    let [a, b] = [a, b].map(|layer| {
+        let mut layer = layer.crop(area);
+        input::set_missing_depths_to_infinity(&mut layer);
+        layer
+    });
+    let samples = samples(a, b, is_colour);
     Ok(Ok(Pair { name, channels, area, samples }))
 }
 

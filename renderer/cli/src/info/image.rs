@@ -4,21 +4,18 @@
 use super::lines;
 use crate::console::count;
 use crate::merge::describe_samples;
-use lightbound::film::NO_DEPTH;
+use lightbound::film::{NO_DEPTH, is_exact_sum};
 use lightbound::material::parameters::format_table;
-use lightbound::part::PartHeader;
+use lightbound::part::{HEADER, PartHeader};
 use lightbound_image::inspect::{ChannelStatistics, FileDescription, describe_file};
 use lightbound_image::layers::{Layer, Layers, PixelRect, decode_layers};
-use lightbound_image::write::{Attribute, ChannelSamples};
+use lightbound_image::write::Attribute;
 use lightbound_image::{ImageError, six_digits};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of characters of an attribute in text.
 const MAX_ATTRIBUTE: usize = 100;
-
-/// Name of the attribute that describes a part.
-const PART: &str = "lightbound/part";
 
 /// The content of an image.
 pub struct ImageInfo {
@@ -46,8 +43,10 @@ impl ImageInfo {
     pub fn new(path: &Path, data: &[u8]) -> Result<ImageInfo, ImageError> {
         let Layers { display_window, mut layers, .. } = decode_layers(path, data)?;
         let data_window = layers[0].data_window;
-        let sums = layers.extract_if(.., |layer| layer.name.starts_with("sums.")).count();
-        let without_surface = layers.iter_mut().find(|l| l.name == "depth").map_or(0, drop_markers);
+        let sums = layers.extract_if(.., |layer| is_exact_sum(&layer.name)).count();
+        let is_missing = |z: &mut f32| *z == NO_DEPTH;
+        let depths = layers.iter_mut().filter_map(Layer::depths_mut);
+        let without_surface = depths.map(|z| z.extract_if(.., is_missing).count()).sum();
         let layers = layers.into_iter().map(|layer| LayerInfo {
             channels: layer
                 .channels
@@ -75,10 +74,9 @@ impl ImageInfo {
 
     /// The samples of a part or of a checkpoint.
     fn samples(&self) -> Option<String> {
-        let Some(Attribute::Text(header)) = self.file.attributes.get(PART) else { return None };
-        serde_json::from_str(header)
-            .ok()
-            .map(|header: PartHeader| describe_samples(&header.coverage))
+        let Some(Attribute::Text(text)) = self.file.attributes.get(HEADER) else { return None };
+        let header = PartHeader::parse(&self.path, text).ok()?;
+        Some(describe_samples(&header.coverage))
     }
 
     /// Formats the description as text.
@@ -145,7 +143,7 @@ impl ImageInfo {
                 .attributes
                 .iter()
                 // Described above.
-                .filter(|(name, _)| samples.is_none() || *name != PART)
+                .filter(|(name, _)| samples.is_none() || *name != HEADER)
                 .map(|(name, value)| (name.as_str(), shorten(&value.to_string())))
                 .collect();
             lines(&rows).lines().for_each(|line| text += &format!("  {line}\n"));
@@ -168,6 +166,9 @@ impl ImageInfo {
             "samples": self.file.samples,
             "compression": self.file.compression,
             "display_window": window_json(self.display_window),
+            "data_window": window_json(self.data_window),
+            "contains": self.samples(),
+            "without_surface": self.without_surface,
             "layers": self.layers.iter().map(LayerInfo::json).collect::<Vec<_>>(),
             "attributes": attributes,
         })
@@ -207,15 +208,6 @@ fn attribute_json(value: &Attribute) -> Value {
         Attribute::Int(i) => json!(i),
         Attribute::Text(_) | Attribute::Chromaticities(_) => json!(value.to_string()),
     }
-}
-
-/// Removes the depths of pixels without a surface, and returns their number.
-fn drop_markers(depth: &mut Layer) -> usize {
-    let markers = depth.channels.iter_mut().map(|channel| match &mut channel.samples {
-        ChannelSamples::F32(samples) => samples.extract_if(.., |z| *z == NO_DEPTH).count(),
-        ChannelSamples::U32(_) => 0,
-    });
-    markers.sum()
 }
 
 /// Shortens a long text to one line.

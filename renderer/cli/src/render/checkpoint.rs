@@ -1,7 +1,8 @@
 //! Checkpoints with messages for the user.
 //!
-//! A rendering resumes from its checkpoint, or else from its image, if that has exact sums. An
-//! image without them cannot get more samples, and is not replaced by one that may have fewer.
+//! A rendering resumes from its checkpoint, or else from its image, if that has exact sums. Without
+//! them, a finished image stays as it is. Any other is an error, since an image with fewer samples
+//! could replace it.
 //! A checkpoint that cannot be written does not end the rendering: the failure is reported once.
 
 use super::WorkArgs;
@@ -52,7 +53,7 @@ impl ReportedCheckpoint {
     ///
     /// # Errors
     /// If a checkpoint exists and the options do not request to resume from it, or if they request
-    /// to resume from an unfinished image without exact sums.
+    /// to resume from an image without exact sums that is not finished.
     pub fn prepare(
         &self,
         args: &WorkArgs,
@@ -87,11 +88,12 @@ impl ReportedCheckpoint {
             return Ok(ResumeFrom::FinishedImage);
         }
         Err(Error::option(
-            format!("{image}: cannot get more samples, since it contains no exact sums"),
             format!(
-                "leave out --resume, or remove {image}, to render from the beginning; with \
-                 --keep-sums, or with {checkpoint}, the rendering could be resumed"
+                "{image}: is not the finished image of this rendering, and cannot be resumed, \
+                 since it contains no exact sums"
             ),
+            "omit --resume to replace it, or name another file with -o; --keep-sums stores sums \
+             for a later --resume",
         ))
     }
 

@@ -1,13 +1,13 @@
 //! Whether a file is the finished image of a rendering, although it contains no exact sums.
 
-use super::RenderJob;
 use super::result::{attributes, sample_counts};
 use super::work::noise_checks;
-use lightbound::film::layers::FilmLayers;
-use lightbound::film::{Film, FilmOptions};
+use super::{Args, RenderJob};
+use lightbound::film::FilmOptions;
+use lightbound::film::layers::image_channels;
 use lightbound::part::have_same_settings;
-use lightbound_image::read_exr;
-use lightbound_image::write::{Attribute, ExrImage, ExrRows};
+use lightbound_image::write::{Attribute, ExrImage};
+use lightbound_image::{read_exr_blocks, read_exr_channel_names, read_exr_header};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -15,22 +15,27 @@ use std::path::Path;
 /// settings, pixels and channels, and either `samples` samples per pixel or noise below the
 /// threshold. Formats other than EXR do not tell.
 pub fn is_finished(path: &Path, job: RenderJob, samples: u32, film: FilmOptions) -> bool {
-    read_exr(path).is_ok_and(|file| {
+    read_exr_header(path).is_ok_and(|file| {
         have_same_settings(&file.attributes, &attributes(job.args, job.loaded, job.integrator))
-            && has_same_pixels(&file, job, film)
+            && has_same_window(&file, job)
             && has_all_samples(&file, samples, job.args.work.noise_threshold)
+            && has_same_channels(path, job.args, film)
+            // A copy may be damaged. The blocks are read one by one, to save memory.
+            && read_exr_blocks(path, &[], |_, _| ()).is_ok()
     })
 }
 
-fn has_same_pixels(file: &ExrImage, job: RenderJob, film: FilmOptions) -> bool {
-    let window = job.loaded.settings.window;
-    let film = &Film::new(window, film);
-    let (variance, sums) = (job.args.writes_variance(), job.args.stores_sums());
-    let expected = FilmLayers { film, image: true, variance, sums }.channels();
-    let expected: BTreeSet<&str> = expected.iter().map(|channel| channel.0.as_str()).collect();
-    let found: BTreeSet<&str> = file.channels.iter().map(|c| c.name.as_str()).collect();
-    let resolution: [u32; 2] = job.loaded.settings.resolution.into();
-    file.full_size == resolution && file.window() == Some(window) && found == expected
+fn has_same_window(file: &ExrImage, job: RenderJob) -> bool {
+    let settings = &job.loaded.settings;
+    let resolution: [u32; 2] = settings.resolution.into();
+    file.full_size == resolution && file.window() == Some(settings.window)
+}
+
+fn has_same_channels(path: &Path, args: &Args, film: FilmOptions) -> bool {
+    let expected = image_channels(film, args.writes_variance());
+    let expected: BTreeSet<String> = expected.into_iter().map(|channel| channel.0).collect();
+    let found = read_exr_channel_names(path);
+    !args.stores_sums() && found.is_ok_and(|found| BTreeSet::from_iter(found) == expected)
 }
 
 /// Whether a rendering with these options would have taken the samples of `file`, and no more.

@@ -38,21 +38,21 @@ impl ImageFile {
         const LINEAR: &str = "stores scene-linear values, which viewers brighten";
         use ImageFormat::{Exr, Png};
         let other_space = args.color_space.is_some_and(|space| space != ColourSpace::Srgb);
-        let needs = [
+        for (option, is_used, needed, why) in [
             ("--variance", args.variance, Exr, COLOURS),
             ("--layers", !args.layers.is_empty(), Exr, COLOURS),
             ("--sample-range", args.work.sample_range.is_some(), Exr, SUMS),
             ("--keep-sums", args.work.keep_sums, Exr, SUMS),
             ("--color-space", other_space, Exr, SPACE),
             ("--exposure", args.exposure.is_some(), Png, LINEAR),
-        ];
-        let unmet = |&&(_, is_used, needed, _): &&(_, _, _, _)| is_used && needed != format;
-        if let Some((option, _, needed, why)) = needs.iter().find(unmet) {
-            let file = if *needed == Exr { "an .exr file" } else { "a .png file" };
-            return Err(Error::option(
-                format!("{option} needs {file}; `{}` {why}", path.display()),
-                format!("write {file} with -o"),
-            ));
+        ] {
+            if is_used && needed != format {
+                let file = if needed == Exr { "an .exr file" } else { "a .png file" };
+                return Err(Error::option(
+                    format!("{option} needs {file}; `{}` {why}", path.display()),
+                    format!("write {file} with -o"),
+                ));
+            }
         }
         Ok(ImageFile::new(format, OutputFile::check(path)?))
     }
@@ -67,14 +67,17 @@ impl ImageFile {
         Ok(destination)
     }
 
-    /// Writes the image of a rendering that continues. A failure to write is only reported. Stdout
-    /// takes only the final image.
+    /// Writes the image of a rendering that continues. A failure to write is only reported. Stdout,
+    /// devices and pipes take only the final image.
     pub fn write_snapshot(&self, result: &RenderResult, film: &Film, progress: &Progress) {
         let destination = self.destination(result.samples_per_pixel());
         if let Some(output) = destination.output(self) {
-            let Some(path) = output.path() else {
-                let message = "the image so far is not written, since stdout takes one image";
-                return progress.warn(&format!("{message}; the rendering continues"));
+            let Some(path) = output.path().filter(|_| !output.takes_one_file()) else {
+                return progress.warn(&format!(
+                    "the image so far is not written, since {} takes one image; the rendering \
+                     continues",
+                    output.name().display()
+                ));
             };
             if let Err(error) = result.write_image(path, film) {
                 return progress.warn(&format!("{error}; the rendering continues"));

@@ -252,10 +252,16 @@ pub fn render_source(
                 };
                 diagnostics.warn(None, message, "the image is black")?;
             }
-            let unwritable = loaded.filename.file_name().filter(|_| requested.is_none());
-            let output = default_output(&args.scene, &loaded.filename);
-            if let Some(name) = unwritable.filter(|name| *name != output.as_os_str()) {
-                let message = format!("`{}` cannot be written in its format", name.display());
+            let film = loaded.filename.as_path();
+            let output = default_output(&args.scene, film);
+            if let Some(name) = film.file_name().filter(|name| *name != output.as_os_str())
+                && film.extension().is_some()
+                && requested.is_none()
+            {
+                let message = format!(
+                    "the film's file name `{}` does not end in .exr, .png or .pfm",
+                    name.display()
+                );
                 diagnostics.warn(None, message, format!("`{}`", output.display()))?;
             }
             Ok(loaded)
@@ -285,6 +291,9 @@ pub fn render_source(
         image_file: &image_file,
     };
     let Some((result, destination)) = job.run(console, &interrupt)? else {
+        if stats_file.is_some() {
+            console::warn(&"no statistics are written, since nothing was rendered");
+        }
         return Ok(Exit::Success);
     };
     let written = destination.output(&image_file).map(OutputFile::name);

@@ -43,9 +43,9 @@ pub struct WorkArgs {
     /// identical, bit by bit, to an uninterrupted one
     ///
     /// --spp may differ from the earlier rendering, but not be below the samples that it has taken.
-    /// So a finished image can get more samples. If neither file exists, the rendering starts from
-    /// the beginning. It is an error if FILE lacks samples and there is neither a checkpoint nor
-    /// exact sums. Checkpoints are saved as with --checkpoint.
+    /// So a finished image can get more samples. Without a checkpoint, a finished .exr without sums
+    /// stays as it is, and any other existing image without them is an error. If neither file
+    /// exists, the rendering starts from the beginning. Checkpoints are saved as with --checkpoint.
     #[arg(long)]
     pub resume: bool,
 

@@ -37,20 +37,28 @@ impl AsRef<[u32]> for Column {
     }
 }
 
+/// What the name of a column begins with.
+const PREFIX: &str = "sums.";
+
+/// Returns whether a channel of a file, or a layer, has exact sums.
+pub fn is_exact_sum(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
 /// Returns the names of the columns of a film with these options, in the order that
 /// [`Film::add_columns`] expects.
 pub fn column_names(options: FilmOptions) -> Vec<String> {
     fn sum(names: &mut Vec<String>, name: &str, words: usize) {
-        names.extend((0..words).map(|word| format!("sums.{name}{word}")));
+        names.extend((0..words).map(|word| format!("{PREFIX}{name}{word}")));
     }
-    let mut names = vec!["sums.samples".to_string()];
+    let mut names = vec![format!("{PREFIX}samples")];
     ["R", "G", "B"].iter().for_each(|c| sum(&mut names, c, 4));
     if options.moments {
         ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("squares{c}"), 4));
     }
     let f = options.features;
     for (name, is_stored) in [("featureSamples", f.needs_samples()), ("hits", f.needs_hits())] {
-        names.extend(is_stored.then(|| format!("sums.{name}")));
+        names.extend(is_stored.then(|| format!("{PREFIX}{name}")));
     }
     for (layer, axes, words, is_stored) in [
         ("albedo", &["R", "G", "B"][..], 2, f.albedo),
@@ -63,7 +71,7 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
         }
     }
     for (name, is_stored) in [("material", f.material), ("object", f.object)] {
-        names.extend(is_stored.then(|| format!("sums.{name}")));
+        names.extend(is_stored.then(|| format!("{PREFIX}{name}")));
     }
     for channel in options.channels {
         let words = match channel.encoding {

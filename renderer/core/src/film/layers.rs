@@ -41,8 +41,7 @@ pub struct FilmLayers<'a> {
 impl FilmLayers<'_> {
     /// Returns what the image contains besides radiance.
     fn image_layers(&self) -> FilmOptions {
-        let stored = self.film.options();
-        FilmOptions { moments: self.variance && stored.moments, ..stored }
+        image_layers(self.film.options(), self.variance)
     }
 
     /// Returns the header of the EXR file. `resolution` is the size of the full image. The
@@ -76,7 +75,7 @@ impl ExrRows for FilmLayers<'_> {
     fn channels(&self) -> Vec<(String, ChannelType)> {
         let mut channels = Vec::new();
         if self.image {
-            channels.extend(image_channels(self.image_layers()));
+            channels.extend(image_channels(self.film.options(), self.variance));
         }
         if self.sums {
             let names = column_names(self.film.options()).into_iter();
@@ -102,8 +101,16 @@ impl ExrRows for FilmLayers<'_> {
 const RGB: [&str; 3] = ["R", "G", "B"];
 const XYZ: [&str; 3] = ["X", "Y", "Z"];
 
-/// Returns the channels of an image with these layers, in the order of [`image_samples`].
-fn image_channels(options: FilmOptions) -> Vec<(String, ChannelType)> {
+/// Returns what the image of a film with these options contains besides radiance.
+fn image_layers(film: FilmOptions, variance: bool) -> FilmOptions {
+    FilmOptions { moments: variance && film.moments, ..film }
+}
+
+/// Returns the channels of the image of a film with these options. `variance` is
+/// [`FilmLayers::variance`].
+pub fn image_channels(film: FilmOptions, variance: bool) -> Vec<(String, ChannelType)> {
+    // In the order of `image_samples`.
+    let options = image_layers(film, variance);
     let f = options.features;
     let layers = [
         ("", &RGB[..], true),

@@ -15,7 +15,7 @@ mod rendered_image;
 mod sums;
 
 pub use channels::{ChannelEncoding, ChannelSpec, ChannelValue};
-pub use columns::{Column, column_names};
+pub use columns::{Column, column_names, is_exact_sum};
 pub use coverage::{Coverage, PixelBlock};
 pub use options::{FeatureLayers, FilmOptions};
 pub use rendered_image::{ChannelImage, FeatureImages, NO_DEPTH, RenderedImage, relative_noise};

@@ -51,7 +51,7 @@ pub type Attributes = Vec<(String, Attribute)>;
 const FORMAT: u32 = 2;
 
 /// Name of the attribute that holds the header.
-const HEADER: &str = "lightbound/part";
+pub const HEADER: &str = "lightbound/part";
 
 /// Name of the attribute with the number of samples per pixel of the full image.
 const SAMPLES: &str = "lightbound/samples";
@@ -131,6 +131,26 @@ impl PartHeader {
         let text = serde_json::to_string(self).expect("the header is valid JSON");
         (HEADER.into(), Attribute::Text(text))
     }
+
+    /// Parses the text of the attribute of the file at `path`.
+    ///
+    /// # Errors
+    /// If the text is damaged, or in the format of another version.
+    pub fn parse(path: &Path, text: &str) -> Result<PartHeader, PartError> {
+        let not_json = |cause: serde_json::Error| damaged(path, &cause.to_string());
+        let HeaderFormat { format } = serde_json::from_str(text).map_err(not_json)?;
+        if format != FORMAT {
+            return Err(PartError {
+                message: format!(
+                    "{}: has the part format {format}, but this version of lightbound reads format \
+                     {FORMAT}",
+                    path.display(),
+                ),
+                remedy: "use the version of lightbound that wrote it, or render it again".into(),
+            });
+        }
+        serde_json::from_str(text).map_err(not_json)
+    }
 }
 
 /// The version of a header, which is read first: other versions may have other fields.
@@ -185,19 +205,7 @@ impl Part {
                     .into(),
             });
         };
-        let not_json = |cause: serde_json::Error| damaged(path, &cause.to_string());
-        let HeaderFormat { format } = serde_json::from_str(text).map_err(not_json)?;
-        if format != FORMAT {
-            return Err(PartError {
-                message: format!(
-                    "{}: has the part format {format}, but this version of lightbound reads format \
-                     {FORMAT}",
-                    path.display(),
-                ),
-                remedy: "use the version of lightbound that wrote it, or render it again".into(),
-            });
-        }
-        let header: PartHeader = serde_json::from_str(text).map_err(not_json)?;
+        let header = PartHeader::parse(path, text)?;
         let window =
             file.window().filter(|w| w.x1 <= file.full_size[0] && w.y1 <= file.full_size[1]);
         let covered = header.coverage.window();

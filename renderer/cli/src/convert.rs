@@ -59,8 +59,8 @@ pub struct Args {
     /// Resize to this many pixels, as in 640x360, 640x or x360, which keep the proportions; or to a
     /// percentage, as in 50%
     ///
-    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids and depths
-    /// are taken from the nearest pixel. The layer `variance` is left out.
+    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids and
+    /// depths are taken from the nearest pixel. The layer `variance` is left out.
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     pub resize: Option<Size>,
 

@@ -87,8 +87,8 @@ fn weight(distance: f64, scale: f64, third: f64) -> f64 {
 impl Layer {
     /// Resamples the layer to `width` × `height` pixels, with its upper left corner at `corner`.
     ///
-    /// Floats are filtered. Depths, and unsigned integers, which are ids, are taken from the nearest
-    /// pixel.
+    /// Floats are filtered. Depths, and unsigned integers, which are ids, are taken from the
+    /// nearest pixel.
     ///
     /// # Panics
     /// If the layer has no pixels, or either size is 0.

@@ -35,7 +35,8 @@ pub(super) struct LightCandidate {
 
 impl<'a> Wavefront<'a> {
     /// Creates the receiver for light sampling at a surface. `wo` is the outgoing direction in
-    /// render space. `side` is −1 if the side opposite to the shading normal receives light, else 1.
+    /// render space. `side` is −1 if the side opposite to the shading normal receives light, else
+    /// 1.
     pub(super) fn receiver(
         &self,
         binding: Option<&ShaderBinding>,

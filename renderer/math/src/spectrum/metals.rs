@@ -7,9 +7,11 @@
 
 use super::Spectrum;
 
-/// Metals by symbol. The functions return the index of refraction η and the extinction coefficient
-/// k.
-pub const METALS: [(&str, fn() -> [Spectrum; 2]); 7] = [
+/// Creates the index of refraction η and the extinction coefficient k.
+type CreateMetal = fn() -> [Spectrum; 2];
+
+/// Metals by symbol.
+pub const METALS: [(&str, CreateMetal); 7] = [
     ("Ag", || [&AG_ETA, &AG_K].map(by_photon_energy)),
     ("Al", || [&AL_ETA, &AL_K].map(by_photon_energy)),
     ("Au", || [&AU_ETA, &AU_K].map(by_photon_energy)),

@@ -54,8 +54,10 @@ fn lookup<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
+type CreateIlluminant = fn() -> Spectrum;
+
 /// CIE standard illuminants.
-const ILLUMINANTS: [(&str, fn() -> Spectrum); 3] =
+const ILLUMINANTS: [(&str, CreateIlluminant); 3] =
     [("A", illuminant_a), ("D50", || daylight(5000.0)), ("D65", || daylight(6500.0))];
 
 /// Coefficients B and C of the Sellmeier equation.

@@ -7,6 +7,7 @@
 
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{EnvironmentPyramid, Light, LightError, LightSample, abs_luminance};
+use glam::Mat3;
 use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
 use lightbound_math::{Cone, Transform, Vec2, Vec3, vec2};
@@ -15,27 +16,40 @@ use std::f32::consts::PI;
 /// An infinitely distant light around the scene.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    kind: EnvironmentKind,
+    pub(super) kind: EnvironmentKind,
     mean: Vec3,
 }
 
 #[derive(Clone, Debug)]
-enum EnvironmentKind {
+pub(super) enum EnvironmentKind {
     Constant,
     Image(Box<EnvironmentImage>),
 }
 
 #[derive(Clone, Debug)]
-struct EnvironmentImage {
-    /// Radiance, row by row.
-    texels: Vec<Vec3>,
+pub(super) struct EnvironmentImage {
+    /// Row by row.
+    pub texels: Vec<EnvironmentTexel>,
     size: usize,
-    render_from_light: Transform,
-    light_from_render: Transform,
-    /// |det| of the linear part of `render_from_light`.
+    transform: Transform,
+    /// The linear part of `transform`.
+    render_from_light: Mat3,
+    /// The inverse of `render_from_light`.
+    light_from_render: Mat3,
+    /// |det| of `render_from_light`.
     determinant: f32,
     /// `None` if all texels are black.
-    distribution: Option<PiecewiseConstant2d>,
+    pub distribution: Option<PiecewiseConstant2d>,
+}
+
+/// A texel of an environment image. One access to memory loads radiance and density.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub(super) struct EnvironmentTexel {
+    /// W·sr⁻¹·m⁻².
+    pub radiance: Vec3,
+    /// Density of light sampling per area of the square.
+    pub density: f32,
 }
 
 impl Environment {
@@ -67,13 +81,22 @@ impl Environment {
         let texels: Vec<Vec3> = texels.into_iter().map(|t| t.max(Vec3::ZERO)).collect();
         let mean = texels.iter().map(|t| t.as_dvec3()).sum::<glam::DVec3>() / texels.len() as f64;
         let weights: Vec<f32> = texels.iter().map(|&t| abs_luminance(t)).collect();
+        let distribution = PiecewiseConstant2d::new(&weights, size);
+        let center =
+            |i: usize| vec2((i % size) as f32 + 0.5, (i / size) as f32 + 0.5) / size as f32;
+        let texels = texels.into_iter().enumerate().map(|(i, radiance)| EnvironmentTexel {
+            radiance,
+            density: distribution.as_ref().map_or(0.0, |d| d.pdf(center(i))),
+        });
+        let linear = |transform: &Transform| Mat3::from(transform.affine().matrix3);
         let image = EnvironmentImage {
             size,
-            render_from_light: *render_from_light,
-            light_from_render: render_from_light.inverse(),
+            transform: *render_from_light,
+            render_from_light: linear(render_from_light),
+            light_from_render: linear(&render_from_light.inverse()),
             determinant: render_from_light.affine().matrix3.determinant().abs(),
-            distribution: PiecewiseConstant2d::new(&weights, size),
-            texels,
+            texels: texels.collect(),
+            distribution,
         };
         Ok(Environment { kind: EnvironmentKind::Image(Box::new(image)), mean: mean.as_vec3() })
     }
@@ -83,8 +106,9 @@ impl Environment {
         match &self.kind {
             EnvironmentKind::Constant => Ok(Environment::constant(radiance(self.mean))),
             EnvironmentKind::Image(image) => {
-                let texels: Vec<Vec3> = image.texels.iter().map(|&t| radiance(t)).collect();
-                Environment::image(&texels, image.size, &image.render_from_light, 1.0)
+                let texels: Vec<Vec3> =
+                    image.texels.iter().map(|texel| radiance(texel.radiance)).collect();
+                Environment::image(&texels, image.size, &image.transform, 1.0)
             }
         }
     }
@@ -99,7 +123,7 @@ impl Environment {
                 Some(EnvironmentPyramid::new(
                     &image.texels,
                     image.size,
-                    &image.light_from_render,
+                    &image.transform.inverse(),
                     max_luminance,
                 ))
             }
@@ -116,7 +140,7 @@ impl Environment {
     pub fn radiance(&self, wi: Vec3) -> Vec3 {
         match &self.kind {
             EnvironmentKind::Constant => self.mean,
-            EnvironmentKind::Image(image) => image.texel(image.locate(wi).0),
+            EnvironmentKind::Image(image) => image.texel(image.locate(wi).0).radiance,
         }
     }
 
@@ -125,8 +149,8 @@ impl Environment {
         match &self.kind {
             EnvironmentKind::Constant => UNIFORM_SPHERE_PDF,
             EnvironmentKind::Image(image) => {
-                let (p, density) = image.locate(wi);
-                image.distribution.as_ref().map_or(0.0, |d| d.pdf(p) * density)
+                let (p, jacobian) = image.locate(wi);
+                image.texel(p).density * jacobian
             }
         }
     }
@@ -194,12 +218,11 @@ impl Environment {
                 jacobian: 4.0 * PI,
             },
             EnvironmentKind::Image(image) => {
-                let wi = image.render_from_light.vector(square_to_sphere(p));
-                let length = wi.length();
+                let (wi, density) = image.direction(p);
                 EnvironmentDirection {
-                    wi: wi / length,
-                    radiance: image.texel(p),
-                    jacobian: 1.0 / image.density(length),
+                    wi,
+                    radiance: image.texel(p).radiance,
+                    jacobian: 1.0 / density,
                 }
             }
         }
@@ -275,8 +298,8 @@ impl Environment {
     pub fn part_pdf(&self, part: &EnvironmentPart, wi: Vec3) -> f32 {
         match (&self.kind, part) {
             (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
-                let (p, density) = image.locate(wi);
-                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * density)
+                let (p, jacobian) = image.locate(wi);
+                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * jacobian)
             }
             (_, EnvironmentPart::Uniform { size, .. }) => UNIFORM_SPHERE_PDF / (size.x * size.y),
             (EnvironmentKind::Constant, EnvironmentPart::Image(_)) => {
@@ -297,9 +320,7 @@ impl Environment {
     /// bound on its condition number.
     fn distortion(&self) -> f64 {
         let EnvironmentKind::Image(image) = &self.kind else { return 1.0 };
-        let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
-        let m = image.render_from_light.affine().matrix3;
-        let m = glam::DMat3::from_cols(column(m.x_axis), column(m.y_axis), column(m.z_axis));
+        let m = image.render_from_light.as_dmat3();
         // Squared singular values are the eigenvalues of MᵀM. The greatest eigenvalue is at most
         // the greatest absolute column sum.
         let gram = m.transpose() * m;
@@ -322,32 +343,49 @@ impl Environment {
 }
 
 impl EnvironmentImage {
-    /// Maps the direction `wi` to its position in the unit square. Also returns the
-    /// [density](Self::density) there.
-    fn locate(&self, wi: Vec3) -> (Vec2, f32) {
-        let local = self.light_from_render.vector(wi);
-        let length = local.length();
-        (sphere_to_square(local / length), self.density(1.0 / length))
+    /// Maps the unit direction `wi` to its position in the unit square. Also returns the area of
+    /// the square per steradian there.
+    #[inline(always)]
+    pub fn locate(&self, wi: Vec3) -> (Vec2, f32) {
+        let local = self.light_from_render * wi;
+        (sphere_to_square(local), self.jacobian(1.0 / local.length()))
+    }
+
+    /// Maps a position in the unit square to a unit direction; the inverse of
+    /// [`locate`](Self::locate).
+    #[inline(always)]
+    pub fn direction(&self, p: Vec2) -> (Vec3, f32) {
+        let wi = self.render_from_light * square_to_sphere(p);
+        let length = wi.length();
+        (wi / length, self.jacobian(length))
     }
 
     /// Returns the area of the square per steradian in render space: length³ / (4π |det M|), if
     /// `render_from_light` (M) scales the unit direction of the image to `length`.
-    fn density(&self, length: f32) -> f32 {
+    #[inline(always)]
+    fn jacobian(&self, length: f32) -> f32 {
         UNIFORM_SPHERE_PDF * length * length * length / self.determinant
     }
 
     /// Converts a sampled position and its density per area of the square to direction, radiance
     /// and density per steradian.
-    fn direction_sample(&self, (p, pdf): (Vec2, f32)) -> (Vec3, Vec3, f32) {
-        let wi = self.render_from_light.vector(square_to_sphere(p));
-        let length = wi.length();
-        (wi / length, self.texel(p), pdf * self.density(length))
+    fn direction_sample(&self, (p, density): (Vec2, f32)) -> (Vec3, Vec3, f32) {
+        let (wi, jacobian) = self.direction(p);
+        (wi, self.texel(p).radiance, density * jacobian)
     }
 
-    /// Returns the radiance at a position in the unit square.
-    fn texel(&self, p: Vec2) -> Vec3 {
-        let cell = |x: f32| ((x * self.size as f32) as usize).min(self.size - 1);
-        self.texels[cell(p.y) * self.size + cell(p.x)]
+    /// Returns the texel at a position in the unit square.
+    fn texel(&self, p: Vec2) -> &EnvironmentTexel {
+        &self.texels[self.texel_index(p) as usize]
+    }
+
+    /// Returns the index of the texel at a position in the unit square. An image has up to 2³²
+    /// texels.
+    #[inline(always)]
+    pub fn texel_index(&self, p: Vec2) -> u32 {
+        let last = self.size as i32 - 1;
+        let cell = |x: f32| ((x * self.size as f32) as i32).min(last) as u32;
+        cell(p.y) * self.size as u32 + cell(p.x)
     }
 }
 
@@ -390,7 +428,7 @@ pub fn image_illuminance(texels: &[Vec3], size: usize) -> f32 {
 pub const CONSTANT_ILLUMINANCE: f32 = PI;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use glam::{DAffine3, DQuat, dvec3};
     use lightbound_math::sampling::testing::points;
@@ -398,7 +436,7 @@ mod tests {
     const N: u32 = 100_000;
 
     /// Returns bright, dark and black texels.
-    fn texels(size: usize) -> Vec<Vec3> {
+    pub(in crate::light) fn texels(size: usize) -> Vec<Vec3> {
         let value = |i: usize| {
             if i.is_multiple_of(3) {
                 Vec3::ZERO
@@ -409,7 +447,7 @@ mod tests {
         (0..size * size).map(value).collect()
     }
 
-    fn skewed() -> Transform {
+    pub(in crate::light) fn skewed() -> Transform {
         let stretch = DAffine3::from_scale(dvec3(-2.0, 1.0, 0.7));
         Transform::new(DAffine3::from_quat(DQuat::from_rotation_y(0.8)) * stretch).unwrap()
     }

@@ -11,6 +11,7 @@
 //! any deterministic estimate.
 
 use super::abs_luminance;
+use super::environment::EnvironmentTexel;
 use super::octahedral::sphere_to_square_lanes;
 use lightbound_math::direction_box::{LANES, Lanes, greater};
 use lightbound_math::{Transform, Vec3};
@@ -39,7 +40,7 @@ impl EnvironmentPyramid {
     /// Builds the pyramid of an image of `size`² texels, row by row. Luminance is clamped to
     /// `max_luminance`, and stored as a fraction of it.
     pub(super) fn new(
-        texels: &[Vec3],
+        texels: &[EnvironmentTexel],
         size: usize,
         light_from_render: &Transform,
         max_luminance: f32,
@@ -134,7 +135,7 @@ impl Texel {
 impl Level {
     /// Creates the finest level. A texel merges all image texels with their centre in it; there is
     /// always one.
-    fn base(texels: &[Vec3], size: usize, side: usize, max_luminance: f32) -> Level {
+    fn base(texels: &[EnvironmentTexel], size: usize, side: usize, max_luminance: f32) -> Level {
         // The first image texel with its centre not before the edge of texel `k`.
         let first = |k: usize| (2 * k * size).div_ceil(side).saturating_sub(1).div_ceil(2);
         let texel = |i: usize| {
@@ -144,7 +145,7 @@ impl Level {
                 .flat_map(|row| (first(x)..first(x + 1)).map(move |column| row * size + column));
             Texel::merge(
                 indices
-                    .map(|i| (abs_luminance(texels[i]) / max_luminance).min(1.0))
+                    .map(|i| (abs_luminance(texels[i].radiance) / max_luminance).min(1.0))
                     .map(|mean| Texel { mean, min: mean, max: mean }),
             )
         };

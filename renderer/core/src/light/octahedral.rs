@@ -9,9 +9,10 @@
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
 use lightbound_math::sampling::warp;
 use lightbound_math::{Vec2, Vec3, vec2};
-use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
+use std::f32::consts::FRAC_1_SQRT_2;
 
 /// Maps a position in the unit square to a unit direction. The centre is +z, the corners are −z.
+#[inline(always)]
 pub fn square_to_sphere(p: Vec2) -> Vec3 {
     let q = 2.0 * p - Vec2::ONE;
     let a = q.abs();
@@ -26,37 +27,31 @@ pub fn square_to_sphere(p: Vec2) -> Vec3 {
     Vec3::new((cos * sin_theta).copysign(q.x), (sin * sin_theta).copysign(q.y), z)
 }
 
-/// Maps a unit direction to its position in the unit square; the inverse of [`square_to_sphere`].
+/// Maps a direction of any length to its position in the unit square, with an error of about 10⁻⁶;
+/// the inverse of [`square_to_sphere`]. The result lies in the square, also for a zero vector.
+#[inline(always)]
 pub fn sphere_to_square(d: Vec3) -> Vec2 {
     let a = d.abs();
+    let across2 = a.x * a.x + a.y * a.y;
+    let length = (across2 + a.z * a.z).sqrt();
     // r² = 1 − |z|, without cancellation near the poles.
-    let r = ((a.x * a.x + a.y * a.y) / (1.0 + a.z)).sqrt();
-    let v = FRAC_2_PI * libm::atan2f(a.y, a.x) * r;
+    let r = (across2 / greater(length * (length + a.z), f32::MIN_POSITIVE)).sqrt();
+    let (larger, smaller) = (greater(a.x, a.y), lesser(a.x, a.y));
+    let part = 0.5 * r * warp::atan_octant(smaller / greater(larger, f32::MIN_POSITIVE));
+    let v = if a.y > a.x { r - part } else { part };
     let u = r - v;
     let (u, v) = if d.z < 0.0 { (1.0 - v, 1.0 - u) } else { (u, v) };
-    0.5 * vec2(u.copysign(d.x) + 1.0, v.copysign(d.y) + 1.0)
+    0.5 * vec2(u.copysign(d.x), v.copysign(d.y)) + 0.5
 }
 
-/// Computes [`sphere_to_square`] for eight directions of any length, without branches. Results are
-/// accurate to 10⁻⁶ and lie in the square; zero vectors have an arbitrary result.
+/// Computes [`sphere_to_square`] for eight directions.
 #[inline]
 pub fn sphere_to_square_lanes(x: &Lanes, y: &Lanes, z: &Lanes) -> (Lanes, Lanes) {
-    let (mut all_u, mut all_v) = ([0.0; LANES], [0.0; LANES]);
+    let (mut u, mut v) = ([0.0; LANES], [0.0; LANES]);
     for lane in 0..LANES {
-        let (x, y, z) = (x[lane], y[lane], z[lane]);
-        let (a, b) = (x.abs(), y.abs());
-        let across2 = x * x + y * y;
-        let length = (across2 + z * z).sqrt();
-        let r = (across2 / greater(length * (length + z.abs()), f32::MIN_POSITIVE)).sqrt();
-        let (larger, smaller) = (greater(a, b), lesser(a, b));
-        let part = 0.5 * r * warp::atan_octant(smaller / greater(larger, f32::MIN_POSITIVE));
-        let v = if b > a { r - part } else { part };
-        let u = r - v;
-        let (u, v) = if z < 0.0 { (1.0 - v, 1.0 - u) } else { (u, v) };
-        all_u[lane] = 0.5 * u.copysign(x) + 0.5;
-        all_v[lane] = 0.5 * v.copysign(y) + 0.5;
+        (u[lane], v[lane]) = sphere_to_square(Vec3::new(x[lane], y[lane], z[lane])).into();
     }
-    (all_u, all_v)
+    (u, v)
 }
 
 #[cfg(test)]

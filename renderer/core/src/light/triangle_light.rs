@@ -2,8 +2,8 @@
 //!
 //! The SIMD loop calls the functions for a single light, so results are bit-identical.
 
-use super::LightSample;
 use super::area::{AreaLight, EmitterSample, SurfaceEmission};
+use super::{LightSample, LightSamples};
 use fearless_simd::{Level, Simd, dispatch};
 use glam::BVec2;
 use lightbound_math::sampling::SphericalTriangle;
@@ -76,7 +76,6 @@ impl TriangleLight {
 }
 
 /// A batch of up to [`COLUMN_LEN`] light samples, each with a triangle light and a shading point.
-/// [`TriangleLightSamples::compute`] computes all samples of the batch together.
 pub struct TriangleLightSamples {
     count: usize,
     vertices: [Columns<3>; 3],
@@ -155,35 +154,6 @@ impl TriangleLightSamples {
         true
     }
 
-    /// Returns whether the batch is full.
-    pub fn is_full(&self) -> bool {
-        self.count == COLUMN_LEN
-    }
-
-    /// Computes all samples of the batch.
-    pub fn compute(&mut self) {
-        dispatch!(Level::new(), simd => self.compute_lanes(simd));
-    }
-
-    /// Returns a computed sample and its direction in the shading frame; `None` if it is black.
-    #[inline]
-    pub fn get(&self, lane: usize) -> Option<(LightSample, Vec3)> {
-        let radiance: Vec3 = self.radiance.get(lane);
-        if radiance == Vec3::ZERO {
-            return None;
-        }
-        let ([pdf], target) = (self.pdf.get(lane), Some(self.target.get(lane)));
-        Some((
-            LightSample { wi: self.wi.get(lane), target, radiance, pdf, delta: false },
-            self.local.get(lane),
-        ))
-    }
-
-    /// Clears the batch.
-    pub fn clear(&mut self) {
-        self.count = 0;
-    }
-
     #[inline(always)]
     fn compute_lanes<S: Simd>(&mut self, _: S) {
         for lane in 0..COLUMN_LEN {
@@ -219,6 +189,33 @@ impl TriangleLightSamples {
             self.radiance.set(lane, radiance);
             self.pdf.set(lane, [sample.pdf]);
         }
+    }
+}
+
+impl LightSamples for TriangleLightSamples {
+    fn is_full(&self) -> bool {
+        self.count == COLUMN_LEN
+    }
+
+    fn compute(&mut self) {
+        dispatch!(Level::new(), simd => self.compute_lanes(simd));
+    }
+
+    #[inline]
+    fn get(&self, lane: usize) -> Option<(LightSample, Vec3)> {
+        let radiance: Vec3 = self.radiance.get(lane);
+        if radiance == Vec3::ZERO {
+            return None;
+        }
+        let ([pdf], target) = (self.pdf.get(lane), Some(self.target.get(lane)));
+        Some((
+            LightSample { wi: self.wi.get(lane), target, radiance, pdf, delta: false },
+            self.local.get(lane),
+        ))
+    }
+
+    fn clear(&mut self) {
+        self.count = 0;
     }
 }
 

@@ -7,7 +7,7 @@
 //! cell of positive weight gets at least one step, so no light is lost. Cells of weight 0 get none.
 
 use super::{ONE_MINUS_EPSILON, sanitize_weight};
-use crate::{Vec2, vec2};
+use crate::{COLUMN_LEN, Columns, Vec2, vec2};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -70,11 +70,42 @@ impl PiecewiseConstant2d {
     /// Samples a point of [0, 1)²; returns it with its density per unit area, which is positive.
     #[inline]
     pub fn sample(&self, u: Vec2) -> (Vec2, f32) {
-        let (row, y, p_row) = invert(&self.rows, &self.row_guide, u.y);
+        let first = self.row_guide[interval(u.y, self.row_guide.len())] as usize;
+        let (row, y, p_row) = invert(&self.rows, first, u.y);
         let length = guide_len(self.width);
-        let (_, x, p_column) =
-            invert(self.row(row), &self.column_guides[row * length..][..length], u.x);
+        let first = self.column_guides[row * length + interval(u.x, length)] as usize;
+        let (_, x, p_column) = invert(self.row(row), first, u.x);
         (vec2(x, y), self.density(p_row, p_column))
+    }
+
+    /// Samples a point for each pair of random numbers, like [`Self::sample`]. Tables of large grids
+    /// exceed the caches: the lookups of all lanes overlap.
+    pub fn sample_columns(&self, u: &Columns<2>) -> (Columns<2>, Columns<1>) {
+        let (mut points, mut densities) = (Columns::ZERO, Columns::ZERO);
+        let mut p_rows = [0.0; COLUMN_LEN];
+        let (mut rows, mut firsts) = ([0; COLUMN_LEN], [0; COLUMN_LEN]);
+        let length = guide_len(self.width);
+        for lane in 0..COLUMN_LEN {
+            let u: Vec2 = u.get(lane);
+            let (row, y, p_row) = invert(
+                &self.rows,
+                self.row_guide[interval(u.y, self.row_guide.len())] as usize,
+                u.y,
+            );
+            points.set(lane, [0.0, y]);
+            (rows[lane], p_rows[lane]) = (row, p_row);
+        }
+        for lane in 0..COLUMN_LEN {
+            let [u, _]: [f32; 2] = u.get(lane);
+            firsts[lane] = self.column_guides[rows[lane] * length + interval(u, length)];
+        }
+        for lane in 0..COLUMN_LEN {
+            let ([u, _], [_, y]): ([f32; 2], [f32; 2]) = (u.get(lane), points.get(lane));
+            let (_, x, p_column) = invert(self.row(rows[lane]), firsts[lane] as usize, u);
+            points.set(lane, [x, y]);
+            densities.set(lane, [self.density(p_rows[lane], p_column)]);
+        }
+        (points, densities)
     }
 
     /// Returns the density of [`Self::sample`] per unit area; points outside the unit square are
@@ -197,18 +228,23 @@ fn fill_cdf(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 
     sum
 }
 
-/// Returns the length of the guide table of a CDF of `n` cells: a power of two, about n / 4, plus
-/// 1.
+/// Returns the length of the guide table of a CDF of `n` cells: a power of two, about n / 2.
 fn guide_len(n: usize) -> usize {
-    n.div_ceil(4).next_power_of_two() + 1
+    n.div_ceil(2).next_power_of_two()
 }
 
 /// Returns the guide table of a CDF (Chen & Asau 1974). It divides [0, 1) into equal intervals and
 /// stores the cell that contains the start of each.
 fn guide(cdf: &[f32]) -> Vec<u32> {
     let n = cdf.len() - 1;
-    let intervals = guide_len(n) - 1;
-    (0..=intervals).map(|i| cell_of(&cdf[1..n], i as f32 / intervals as f32) as u32).collect()
+    let intervals = guide_len(n);
+    (0..intervals).map(|i| cell_of(&cdf[1..n], i as f32 / intervals as f32) as u32).collect()
+}
+
+/// Returns the index of the interval that contains u, with [0, 1) divided into a power of two.
+#[inline]
+fn interval(u: f32, intervals: usize) -> usize {
+    (u * intervals as f32) as usize
 }
 
 /// Returns the index of the cell that contains u: the number of inner borders at or before u. Skips
@@ -217,15 +253,21 @@ fn cell_of(borders: &[f32], u: f32) -> usize {
     borders.partition_point(|&c| c <= u)
 }
 
-/// Inverts a CDF. Returns the cell, a coordinate in [0, 1) inside it, and the probability of the
-/// cell.
+/// Inverts a CDF. `first` is a cell at or before that of `u`. Returns the cell, a coordinate in
+/// [0, 1) inside it, and the probability of the cell.
 #[inline]
-fn invert(cdf: &[f32], guide: &[u32], u: f32) -> (usize, f32, f32) {
+fn invert(cdf: &[f32], first: usize, u: f32) -> (usize, f32, f32) {
     let n = cdf.len() - 1;
-    // Exact, since the number of intervals is a power of two.
-    let interval = (u * (guide.len() - 1) as f32) as usize;
-    let (first, last) = (guide[interval] as usize, guide[interval + 1] as usize);
-    let i = first + cell_of(&cdf[1 + first..1 + last], u);
+    let mut i = first;
+    // An interval of the guide has two borders on average, so four comparisons without branches
+    // mostly suffice. The last border, 1, is greater than u.
+    loop {
+        let passed: usize = (1..=4).map(|k| usize::from(cdf[(i + k).min(n)] <= u)).sum();
+        i += passed;
+        if passed < 4 {
+            break;
+        }
+    }
     let p = cdf[i + 1] - cdf[i];
     (i, point_in_cell(i, (u - cdf[i]) / p, n), p)
 }
@@ -352,7 +394,8 @@ mod tests {
                 cdf.iter().flat_map(around).chain([ONE_MINUS_EPSILON]).filter(inside).collect()
             };
             for v in edges(&d.rows) {
-                let row = invert(&d.rows, &d.row_guide, v).0;
+                let first = d.row_guide[interval(v, d.row_guide.len())] as usize;
+                let row = invert(&d.rows, first, v).0;
                 for u in edges(d.row(row)) {
                     let (p, pdf) = d.sample(vec2(u, v));
                     assert!(

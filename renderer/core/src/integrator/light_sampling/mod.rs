@@ -30,7 +30,7 @@ use self::material::{MaterialWeights, NodeContext, Probes};
 use super::{LightTreeStats, ShadingCounts};
 use crate::geometry::Surface;
 use crate::integrator::IntegratorError;
-use crate::light::{AnyLight, AreaLight, Light, LightSample, Lights};
+use crate::light::{AnyLight, AreaLight, Environment, Light, LightSample, Lights};
 use crate::light_tree::{Child, LightKind, WIDTH};
 use crate::scene::Scene;
 use crate::settings::LightSampling;
@@ -244,6 +244,14 @@ impl<'a> LightPicker<'a> {
         Some((area, front))
     }
 
+    /// Returns the selected light, if it is an environment light that is sampled as a whole.
+    pub fn environment(&self, choice: &LightChoice) -> Option<&'a Environment> {
+        match &self.lights.all()[choice.light as usize] {
+            AnyLight::Environment(light) if choice.leaf.is_none() => Some(light),
+            _ => None,
+        }
+    }
+
     /// Samples incident light at `p` from the selected light. The density excludes the selection
     /// probability and is per steradian except for delta lights. `None` if the sample is black.
     pub fn sample(&self, choice: &LightChoice, p: Vec3, u: Vec2) -> Option<LightSample> {
@@ -279,15 +287,14 @@ impl<'a> LightPicker<'a> {
     }
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
-    /// generate a direction to an environment light.
-    pub fn environment_pdf(&mut self, light: u32, wi: Vec3) -> f32 {
+    /// generate a direction to an environment light. `pdf_li` is its [`Environment::pdf_li`].
+    pub fn environment_pdf(&mut self, light: u32, wi: Vec3, pdf_li: f32) -> f32 {
         let AnyLight::Environment(environment) = &self.lights.all()[light as usize] else {
             return 0.0;
         };
         match &self.sampler.0 {
             LightSelection::Power(table) => {
-                table.as_ref().map_or(0.0, |table| table.pmf(light as usize))
-                    * environment.pdf_li(wi)
+                table.as_ref().map_or(0.0, |table| table.pmf(light as usize)) * pdf_li
             }
             LightSelection::Bvh(bvh) => {
                 let Some((leaf, part)) = bvh.forest.leaf_of_environment(self.lights, light, wi)

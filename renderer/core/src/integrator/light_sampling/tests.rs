@@ -272,7 +272,10 @@ fn reflected_light_has_positive_probability() {
                     Vec3::ZERO
                 };
                 let probability = match light {
-                    AnyLight::Environment(_) => picker.environment_pdf(index, light_sample.wi),
+                    AnyLight::Environment(environment) => {
+                        let wi = light_sample.wi;
+                        picker.environment_pdf(index, wi, environment.pdf_li(wi))
+                    }
                     _ => [true, false]
                         .into_iter()
                         .filter_map(|front| forest.leaf_of_surface(index, front))
@@ -321,17 +324,15 @@ fn hit_density_matches_sample_density() {
                 let ray = Ray::new(receiver.point.p, light.wi);
                 let hit_pdf = match light.target {
                     None => {
-                        let radiances = lights
+                        let (index, environment) = lights
                             .environments()
-                            .map(|(index, environment)| (index, environment.radiance(light.wi)));
-                        let index = radiances
-                            .filter(|(_, radiance)| *radiance == light.radiance)
-                            .map(|(index, _)| index)
-                            .last();
-                        Some(picker.environment_pdf(
-                            index.expect("an environment has this radiance"),
-                            light.wi,
-                        ))
+                            .filter(|(_, environment)| {
+                                environment.radiance(light.wi) == light.radiance
+                            })
+                            .last()
+                            .expect("an environment has this radiance");
+                        let pdf_li = environment.pdf_li(light.wi);
+                        Some(picker.environment_pdf(index, light.wi, pdf_li))
                     }
                     Some(_) => hit_light(&scene, &ray).map(|(index, hit, surface)| {
                         picker.area_light_pdf(index, &ray, hit.t, &surface)
@@ -569,10 +570,11 @@ fn scenes_without_emission_have_no_samples() {
                 sample(&mut picker, Vec3::ZERO, [0.5; 2], Vec2::ZERO).is_none(),
                 "{strategy:?}"
             );
-            assert!(
-                (0..scene.lights.all().len() as u32)
-                    .all(|light| picker.environment_pdf(light, Vec3::Z) == 0.0)
-            );
+            assert!((0..scene.lights.all().len() as u32).all(|light| picker.environment_pdf(
+                light,
+                Vec3::Z,
+                0.5
+            ) == 0.0));
         }
     }
 }

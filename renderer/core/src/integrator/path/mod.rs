@@ -9,7 +9,7 @@
 mod next_event;
 mod vertex;
 
-use self::next_event::{LightCandidate, PendingContribution, PreviousVertex};
+use self::next_event::{LightCandidate, PendingContribution, PendingSamples, PreviousVertex};
 use self::vertex::Vertex;
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::environment_sampling::EnvironmentSampler;
@@ -22,7 +22,7 @@ use super::{Counts, Integrator, LightTreeStats, Worker};
 use crate::film::{FeatureLayers, Tile};
 use crate::geometry::{Hit, SurfaceInteraction};
 use crate::integrator::IntegratorError;
-use crate::light::TriangleLightSamples;
+use crate::light::{EnvironmentSamples, TriangleLightSamples};
 use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderBinding, Specular};
 use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
@@ -136,10 +136,8 @@ struct Wavefront<'a> {
     /// Receivers of the vertices; empty if light densities do not depend on the point.
     receivers: Vec<Receiver>,
     candidates: Vec<LightCandidate>,
-    /// Samples of triangle lights, which are computed in batches.
-    triangle_samples: TriangleLightSamples,
-    /// The vertex and the selection probability of each triangle light sample.
-    triangle_vertices: Vec<(u32, f32)>,
+    triangle_samples: PendingSamples<TriangleLightSamples>,
+    environment_samples: PendingSamples<EnvironmentSamples<'a>>,
     faults: Faults,
 }
 
@@ -307,8 +305,8 @@ impl<'a> Wavefront<'a> {
             vertices: Vec::new(),
             receivers: Vec::new(),
             candidates: Vec::new(),
-            triangle_samples: TriangleLightSamples::default(),
-            triangle_vertices: Vec::new(),
+            triangle_samples: PendingSamples::default(),
+            environment_samples: PendingSamples::default(),
             faults,
         }
     }
@@ -395,6 +393,10 @@ impl<'a> Wavefront<'a> {
         depth: u32,
         features: FeatureLayers,
     ) {
+        // Misses come first.
+        let misses = paths.iter().take_while(|&&i| self.hits[i as usize].is_miss()).count();
+        let (misses, paths) = paths.split_at(misses);
+        self.add_environment_light(misses);
         self.vertices.clear();
         self.receivers.clear();
         self.candidates.clear();
@@ -402,21 +404,15 @@ impl<'a> Wavefront<'a> {
         // At the last vertex, only emitters contribute.
         let (primitives, is_last) =
             (&self.scene.geometry.primitives, depth == self.max_depth && features.is_empty());
-        let contributes = |hit: &Hit| {
-            !hit.is_miss() && (!is_last || primitives[hit.primitive as usize].first_light.is_some())
-        };
+        let contributes =
+            |hit: &Hit| !is_last || primitives[hit.primitive as usize].first_light.is_some();
         let hits = paths.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));
         self.scene
             .geometry
             .interactions(hits.filter(|(hit, _)| contributes(hit)), &mut self.interactions);
         let mut interactions = 0..self.interactions.len();
         for &i in paths {
-            let hit = &self.hits[i as usize];
-            if hit.is_miss() {
-                let le = self.environment_light(i as usize);
-                let path = &self.paths[i as usize];
-                self.samples.add(path.sample, path.throughput * le);
-            } else if contributes(hit) {
+            if contributes(&self.hits[i as usize]) {
                 let interaction =
                     interactions.next().expect("each contributing hit has an interaction");
                 self.process_hit(i as usize, interaction, batch.as_mut(), depth, features);

@@ -5,10 +5,10 @@ use super::Wavefront;
 use crate::geometry::Surface;
 use crate::integrator::light_sampling::{Lobe, Receiver, ReceiverPoint};
 use crate::integrator::shading::{BsdfValue, EvaluatedBatch, PreparedBatch};
-use crate::light::LightSample;
+use crate::light::{LightSample, LightSamples};
 use crate::material::{ShaderBinding, ShaderInstance};
 use lightbound_math::sampling::power_heuristic;
-use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
+use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3, Viewpoint, vec2};
 use lightbound_shader::SurfaceSides;
 
 /// A light contribution, before its shadow ray is traced.
@@ -23,6 +23,14 @@ pub(super) struct PreviousVertex {
     pub(super) receiver: Receiver,
     /// First index and number of the words of its material parameters.
     pub(super) parameters: [u32; 2],
+}
+
+/// Light samples that are computed in batches.
+#[derive(Default)]
+pub(super) struct PendingSamples<S> {
+    samples: S,
+    /// The vertex and the selection probability of each sample.
+    vertices: Vec<(u32, f32)>,
 }
 
 /// A light sample, before the BSDF is evaluated for it.
@@ -83,36 +91,54 @@ impl<'a> Wavefront<'a> {
             let pick = self.environment.map_or(pick, |sampler| sampler.remap(pick));
             let Some(choice) = self.light_picker.pick([pick, pick_low]) else { continue };
             let probability = self.picker_probability * choice.probability;
-            let area_light = self.light_picker.area_light(&choice);
+            let (area_light, environment) =
+                (self.light_picker.area_light(&choice), self.light_picker.environment(&choice));
             if area_light.is_some_and(|(light, front)| {
-                self.triangle_samples.push(light, front, surface.p, &surface.frame, u)
+                self.triangle_samples.samples.push(light, front, surface.p, &surface.frame, u)
             }) {
-                self.triangle_vertices.push((row as u32, probability));
-                if self.triangle_samples.is_full() {
-                    self.push_triangle_samples(batch);
-                }
+                self.triangle_samples.vertices.push((row as u32, probability));
+                self.push_samples(batch, |wavefront| &mut wavefront.triangle_samples, COLUMN_LEN);
+            } else if environment.is_some_and(|light| {
+                self.environment_samples.samples.push(light, &surface.frame, u)
+            }) {
+                self.environment_samples.vertices.push((row as u32, probability));
+                self.push_samples(
+                    batch,
+                    |wavefront| &mut wavefront.environment_samples,
+                    COLUMN_LEN,
+                );
             } else if let Some(light) = self.light_picker.sample(&choice, surface.p, u) {
                 let wi = surface.frame.local_direction(light.wi);
                 self.push_candidate(batch, row, light, wi, probability * light.pdf);
             }
         }
-        self.push_triangle_samples(batch);
+        self.push_samples(batch, |wavefront| &mut wavefront.triangle_samples, 1);
+        self.push_samples(batch, |wavefront| &mut wavefront.environment_samples, 1);
     }
 
-    /// Computes the pending triangle light samples, and adds them as candidates.
-    fn push_triangle_samples(&mut self, batch: &mut PreparedBatch<'_, 'a>) {
-        if self.triangle_vertices.is_empty() {
+    /// If there are at least `min_count` pending samples, computes them, and adds them as
+    /// candidates.
+    fn push_samples<S: LightSamples>(
+        &mut self,
+        batch: &mut PreparedBatch<'_, 'a>,
+        pending: impl Fn(&mut Self) -> &mut PendingSamples<S>,
+        min_count: usize,
+    ) {
+        let count = pending(self).vertices.len();
+        if count < min_count {
             return;
         }
-        self.triangle_samples.compute();
-        for lane in 0..self.triangle_vertices.len() {
-            let (row, probability) = self.triangle_vertices[lane];
-            if let Some((light, wi)) = self.triangle_samples.get(lane) {
+        pending(self).samples.compute();
+        for lane in 0..count {
+            let PendingSamples { samples, vertices } = pending(self);
+            let (row, probability) = vertices[lane];
+            if let Some((light, wi)) = samples.get(lane) {
                 self.push_candidate(batch, row as usize, light, wi, probability * light.pdf);
             }
         }
-        self.triangle_samples.clear();
-        self.triangle_vertices.clear();
+        let PendingSamples { samples, vertices } = pending(self);
+        samples.clear();
+        vertices.clear();
     }
 
     /// Adds a light sample of a vertex; `wi` is in the shading frame.
@@ -173,32 +199,65 @@ impl<'a> Wavefront<'a> {
         }
     }
 
-    /// Returns the radiance of the environment lights along a path's ray. It has MIS weights
+    /// Adds the light of the environment to paths whose rays leave the scene. It has MIS weights
     /// against light sampling, except for camera rays and rays of delta distributions.
-    pub(super) fn environment_light(&mut self, path: usize) -> Vec3 {
-        let (scene, d, pdf) = (self.scene, self.rays[path].d, self.paths[path].pdf);
-        if pdf != 0.0 {
-            self.set_shading_point_to_previous_vertex(path);
-        }
-        let mut sum = Vec3::ZERO;
-        for (index, light) in scene.lights.environments() {
-            let le = light.radiance(d);
-            let needs_weight = pdf != 0.0 && le != Vec3::ZERO;
-            if !needs_weight {
-                sum += le;
-                continue;
+    pub(super) fn add_environment_light(&mut self, paths: &[u32]) {
+        let scene = self.scene;
+        for paths in paths.chunks(COLUMN_LEN) {
+            let mut directions = Columns::splat(Vec3::Z.into());
+            for (lane, &path) in paths.iter().enumerate() {
+                directions.set(lane, self.rays[path as usize].d);
             }
-            let light_pdf = match self.environment {
-                Some(sampler) if sampler.light == index => self.paths[path].environment_pdf,
-                _ => self.picker_probability * self.light_picker.environment_pdf(index, d),
-            };
-            sum += le * power_heuristic(pdf, light_pdf);
+            let lookups = scene
+                .lights
+                .environments()
+                .map(|(index, light)| (index, light.lookup_columns(&directions)));
+            let mut sums = [Vec3::ZERO; COLUMN_LEN];
+            for (index, columns) in lookups {
+                for (lane, &path) in paths.iter().enumerate() {
+                    sums[lane] += self.weighted_environment_light(
+                        path as usize,
+                        index,
+                        columns.radiance.get(lane),
+                        columns.pdf.get::<[f32; 1]>(lane)[0],
+                    );
+                }
+            }
+            for (&path, le) in paths.iter().zip(sums) {
+                let path = &self.paths[path as usize];
+                self.samples.add(path.sample, path.throughput * le);
+            }
         }
-        sum
+    }
+
+    /// Returns the radiance `le` of an environment light along a path's ray, times its MIS weight.
+    /// `light_pdf` is its [`Environment::pdf_li`].
+    ///
+    /// [`Environment::pdf_li`]: crate::light::Environment::pdf_li
+    fn weighted_environment_light(
+        &mut self,
+        path: usize,
+        index: u32,
+        le: Vec3,
+        light_pdf: f32,
+    ) -> Vec3 {
+        let pdf = self.paths[path].pdf;
+        if pdf == 0.0 || le == Vec3::ZERO {
+            return le;
+        }
+        let light_pdf = match self.environment {
+            Some(sampler) if sampler.light == index => self.paths[path].environment_pdf,
+            _ => {
+                self.set_shading_point_to_previous_vertex(path);
+                let d = self.rays[path].d;
+                self.picker_probability * self.light_picker.environment_pdf(index, d, light_pdf)
+            }
+        };
+        le * power_heuristic(pdf, light_pdf)
     }
 
     /// Returns the radiance of an area light that a path's ray hits, with MIS weights as in
-    /// [`environment_light`](Self::environment_light).
+    /// [`add_environment_light`](Self::add_environment_light).
     pub(super) fn area_light(&mut self, path: usize, light: u32, surface: &Surface) -> Vec3 {
         let (ray, pdf) = (self.rays[path], self.paths[path].pdf);
         let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };

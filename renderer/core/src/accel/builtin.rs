@@ -5,10 +5,11 @@
 //! of nodes; rays do not access the mesh itself. Where surfaces coincide, the one with the lowest
 //! indices is hit, so results do not depend on the BVH.
 
+use super::builder::Element;
 use super::packet::{FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, sort_by_class};
 use super::tree::Bvh;
 use super::triangles::{RayFrame, TriangleBlock};
-use super::{Accel, is_usable, nearest_accepted, to_local};
+use super::{Accel, builder, nearest_accepted, to_local};
 use crate::geometry::{Geometry, Hit, Shape};
 use fearless_simd::{Level, Simd};
 use lightbound_math::{Aabb, Ray};
@@ -21,8 +22,10 @@ pub(super) struct Builtin {
     geometry: Arc<Geometry>,
     world: Group,
     groups: Vec<Group>,
-    /// BVH over the instances; leaves are indices of instances.
+    /// BVH over the instances; leaves are indices into `instance_order`.
     instances: Bvh,
+    /// Indices of instances.
+    instance_order: Vec<u32>,
     bounds: Aabb,
 }
 
@@ -54,11 +57,12 @@ impl Builtin {
         );
         let instance_boxes =
             geometry.instances.iter().map(|i| i.transform.aabb(groups[i.group as usize].bounds()));
-        let (indices, boxes): (Vec<u32>, Vec<Aabb>) =
-            (0..).zip(instance_boxes).filter(|(_, b)| is_usable(b)).unzip();
-        let instances = Bvh::build(&boxes, 1, |contents| indices[contents[0] as usize]);
+        let mut elements: Vec<Element> =
+            (0..).zip(instance_boxes).map(|(index, bounds)| Element::new(&bounds, index)).collect();
+        elements.retain(Element::is_usable);
+        let (instances, instance_order) = builder::build(elements, 1, |indices| indices[0]);
         let bounds = world.bounds().union(instances.bounds);
-        Builtin { geometry, world, groups, instances, bounds }
+        Builtin { geometry, world, groups, instances, instance_order, bounds }
     }
 
     /// Calls `report_hit` with candidate hits on the segment. `report_hit` returns the new end of
@@ -159,7 +163,8 @@ impl Builtin {
     /// Traces a ray through the instances. Not inlined, to keep the common path short.
     #[inline(never)]
     fn trace_instances(&self, ray: &Ray, end: f32, report_hit: &mut impl FnMut(Hit) -> f32) {
-        self.instances.traverse(ray, end, |index, end| {
+        self.instances.traverse(ray, end, |leaf, end| {
+            let index = self.instance_order[leaf as usize];
             let instance = &self.geometry.instances[index as usize];
             let local = to_local(ray, &instance.transform);
             if !super::is_traceable(&local) {
@@ -178,45 +183,47 @@ impl Builtin {
 
 impl Group {
     fn new(geometry: &Geometry, range: Range<u32>) -> Group {
-        let (mut corners, mut triangles, mut boxes) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut elements, mut shape_boxes) = (Vec::new(), Vec::new());
-        for primitive in range.clone() {
-            let shape = &geometry.primitives[primitive as usize].shape;
+        let primitives = &geometry.primitives[range.start as usize..range.end as usize];
+        // Elements of all primitives are numbered consecutively. `starts` has the first number of
+        // each primitive.
+        let (mut triangles, mut shapes, mut starts) = (Vec::new(), Vec::new(), vec![0u32]);
+        for primitive in primitives {
+            let first = starts[starts.len() - 1];
+            let shape = &primitive.shape;
             if let Shape::Mesh(mesh) = shape {
-                for (element, indices) in (0..).zip(mesh.triangles()) {
-                    let vertices = indices.map(|i| mesh.positions()[i as usize]);
-                    let bounds = Aabb::around(vertices);
-                    if is_usable(&bounds) {
-                        corners.push(vertices);
-                        triangles.push((primitive, element));
-                        boxes.push(bounds);
-                    }
-                }
+                let bounds = |t: usize| {
+                    let vertices = mesh.triangles()[t].map(|i| mesh.positions()[i as usize]);
+                    Element::new(&Aabb::around(vertices), first + t as u32)
+                };
+                triangles.par_extend((0..mesh.triangles().len()).into_par_iter().map(bounds));
             } else {
-                let shape_elements =
-                    (0..shape.len()).map(|element| ((primitive, element), shape.aabb(element)));
-                for (element, bounds) in shape_elements.filter(|(_, bounds)| is_usable(bounds)) {
-                    elements.push(element);
-                    shape_boxes.push(bounds);
+                let elements = (0..shape.len()).map(|e| Element::new(&shape.aabb(e), first + e));
+                shapes.extend(elements);
+            }
+            starts.push(first + shape.len());
+        }
+        triangles.retain(Element::is_usable);
+        shapes.retain(Element::is_usable);
+        // Returns primitive and element.
+        let locate = |number: u32| {
+            let primitive = starts.partition_point(|&start| start <= number) - 1;
+            (range.start + primitive as u32, number - starts[primitive])
+        };
+        let (triangles, blocks) = builder::build(triangles, 4, |numbers| {
+            let mut block = TriangleBlock::EMPTY;
+            for (lane, &number) in numbers.iter().enumerate() {
+                let (primitive, element) = locate(number);
+                if let Shape::Mesh(mesh) = &geometry.primitives[primitive as usize].shape {
+                    let vertices = mesh.triangles()[element as usize];
+                    let corners = vertices.map(|i| mesh.positions()[i as usize]);
+                    block.set(lane, &corners, primitive, element);
                 }
             }
-        }
-        let mut blocks: Vec<TriangleBlock> = Vec::with_capacity(boxes.len() / 3 + 1);
-        let tree = Bvh::build(&boxes, 4, |contents| {
-            let mut block = TriangleBlock::EMPTY;
-            for (lane, &index) in contents.iter().enumerate() {
-                let (primitive, element) = triangles[index as usize];
-                block.set(lane, &corners[index as usize], primitive, element);
-            }
-            blocks.push(block);
-            blocks.len() as u32 - 1
+            block
         });
-        blocks.shrink_to_fit();
-        let shapes = Bvh::build(&shape_boxes, 1, |contents| contents[0]);
-        let has_alpha = geometry.primitives[range.start as usize..range.end as usize]
-            .iter()
-            .any(|p| p.alpha.is_some());
-        Group { triangles: tree, blocks, shapes, elements, has_alpha }
+        let (shapes, elements) = builder::build(shapes, 1, |numbers| locate(numbers[0]));
+        let has_alpha = primitives.iter().any(|p| p.alpha.is_some());
+        Group { triangles, blocks, shapes, elements, has_alpha }
     }
 
     fn bounds(&self) -> Aabb {
@@ -414,7 +421,7 @@ impl Accel for Builtin {
             .chain([&self.world])
             .map(|g| g.memory_bytes() + size_of::<Group>())
             .sum::<usize>();
-        groups + self.instances.memory_bytes()
+        groups + self.instances.memory_bytes() + self.instance_order.capacity() * size_of::<u32>()
     }
 
     fn name(&self) -> &'static str {

@@ -7,6 +7,7 @@
 //! miss. Elements with non-finite coordinates or coordinates beyond [`MAX_COORDINATE`] are never
 //! hit. [`crate::geometry::Mesh::new`] discards zero-area triangles.
 
+mod builder;
 mod builtin;
 #[cfg(feature = "embree")]
 mod embree;

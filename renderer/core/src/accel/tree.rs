@@ -1,18 +1,11 @@
 //! A four-wide BVH with single-ray traversal.
 //!
-//! `obvhs` builds a binary BVH on all cores (parallel locally-ordered clustering, Meister & Bittner
-//! 2018, then parallel reinsertion, Meister & Bittner 2018). Two levels are flattened into a node
-//! with four children. Their boxes are stored side by side, for one SIMD slab test per node (Wald
-//! et al. 2008, *Getting Rid of Packets*). The compressed eight-wide BVHs of `obvhs` take a third
-//! of the memory, but their traversal skips boxes that end before t = 10⁻⁴, and rounds inwards.
-//! Here traversal is conservative: boxes are enlarged by one ulp, and far distances are scaled up
-//! as in Ize 2013, *Robust BVH Ray Traversal*.
+//! The boxes of a node's children are stored side by side, for one SIMD slab test per node (Wald et
+//! al. 2008, *Getting Rid of Packets*). Traversal is conservative: boxes are enlarged by one ulp,
+//! and far distances are scaled up as in Ize 2013, *Robust BVH Ray Traversal*.
 
-use glam::{Vec3A, Vec4};
+use glam::Vec4;
 use lightbound_math::{Aabb, Ray, Vec3};
-use obvhs::bvh2::Bvh2;
-use obvhs::bvh2::reinsertion::ReinsertionOptimizer;
-use obvhs::ploc::{PlocBuilder, PlocSearchDistance, SortPrecision};
 
 /// Bit that marks leaf references.
 pub(super) const LEAF_FLAG: u32 = 1 << 31;
@@ -22,15 +15,6 @@ const INLINE_STACK_LEN: usize = 96;
 
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
 pub(super) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
-
-/// Maximum number of nodes that the reinsertion optimiser moves per pass, except that it always
-/// moves [`MIN_REINSERTED_FRACTION`]. It moves all nodes of small BVHs, which makes ray queries up
-/// to 10 % faster.
-const MAX_REINSERTED_NODES: f32 = 65_536.0;
-
-/// Minimum fraction of nodes that the reinsertion optimiser moves per pass. In large BVHs,
-/// reinsertion takes most of the build time.
-const MIN_REINSERTED_FRACTION: f32 = 0.1;
 
 /// A node with four children: lower and upper planes along each axis, and references. Empty slots
 /// have an empty box. 128 bytes.
@@ -45,12 +29,12 @@ pub(super) struct BvhNode {
 }
 
 impl BvhNode {
-    const EMPTY: BvhNode = {
+    pub(super) const EMPTY: BvhNode = {
         let (min, max) = (Vec4::INFINITY, Vec4::NEG_INFINITY);
         BvhNode { planes: [[min, max]; 3], children: [LEAF_FLAG; 4], orders: [[0; 2]; 3] }
     };
 
-    fn set(&mut self, slot: usize, bounds: &obvhs::aabb::Aabb, reference: u32) {
+    pub(super) fn set(&mut self, slot: usize, bounds: &Aabb, reference: u32) {
         for axis in 0..3 {
             self.planes[axis][0][slot] = bounds.min[axis].next_down();
             self.planes[axis][1][slot] = bounds.max[axis].next_up();
@@ -59,7 +43,7 @@ impl BvhNode {
     }
 
     /// Sorts the slots by their entry planes.
-    fn sort(&mut self) {
+    pub(super) fn sort(&mut self) {
         for axis in 0..3 {
             let [lower, upper] = self.planes[axis];
             for (direction, far) in [-upper, lower].into_iter().enumerate() {
@@ -102,45 +86,6 @@ pub(super) struct Bvh {
 }
 
 impl Bvh {
-    /// Builds a BVH over `boxes`, which must be finite. `leaf` gets the indices of the boxes in a
-    /// leaf, up to `leaf_size` (1 to 4), and returns the index to store there, below 2³¹.
-    pub(super) fn build(
-        boxes: &[Aabb],
-        leaf_size: usize,
-        mut leaf: impl FnMut(&[u32]) -> u32,
-    ) -> Bvh {
-        let bounds = boxes.iter().fold(Aabb::EMPTY, |a, b| a.union(*b));
-        let mut tree = Bvh { nodes: Vec::new(), stack_len: 0, bounds };
-        if boxes.is_empty() {
-            return tree;
-        }
-        let binary = binary_tree(boxes);
-        // Work list: binary node, parent and slot for its reference, depth.
-        let mut pending = vec![(0, None, 1)];
-        while let Some((root, slot, depth)) = pending.pop() {
-            let children = widen(&binary, root, leaf_size);
-            let index = tree.nodes.len() as u32;
-            if let Some((parent, slot)) = slot {
-                let parent: &mut BvhNode = &mut tree.nodes[parent as usize];
-                parent.children[slot] = index;
-            }
-            let mut node = BvhNode::EMPTY;
-            tree.stack_len = tree.stack_len.max(3 * depth + 1);
-            for (slot, &child) in children.iter().enumerate() {
-                let contents = elements(&binary, child, leaf_size);
-                let reference = contents.as_ref().map_or(0, |contents| LEAF_FLAG | leaf(contents));
-                node.set(slot, binary.nodes[child].aabb(), reference);
-                if contents.is_none() {
-                    pending.push((child, Some((index, slot)), depth + 1));
-                }
-            }
-            node.sort();
-            tree.nodes.push(node);
-        }
-        tree.nodes.shrink_to_fit();
-        tree
-    }
-
     /// Returns the memory use of the nodes in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<BvhNode>()
@@ -256,74 +201,17 @@ impl SlabTest {
     }
 }
 
-/// Builds a binary BVH and optimises it by reinsertion.
-fn binary_tree(boxes: &[Aabb]) -> Bvh2 {
-    struct Bounded<'a>(&'a Aabb);
-    impl obvhs::Boundable for Bounded<'_> {
-        fn aabb(&self) -> obvhs::aabb::Aabb {
-            obvhs::aabb::Aabb::new(Vec3A::from(self.0.min), Vec3A::from(self.0.max))
-        }
-    }
-    let bounded: Vec<_> = boxes.iter().map(Bounded).collect();
-    let indices = (0..boxes.len() as u32).collect();
-    let mut tree = PlocBuilder::with_capacity(boxes.len()).build(
-        PlocSearchDistance::Medium,
-        &bounded,
-        indices,
-        SortPrecision::U64,
-        3,
-    );
-    let fraction =
-        (MAX_REINSERTED_NODES / tree.nodes.len() as f32).clamp(MIN_REINSERTED_FRACTION, 1.0);
-    ReinsertionOptimizer::default().run(&mut tree, fraction, None);
-    tree
-}
-
-/// Returns the one to four descendants of `root` that become the children of one wide node. Nodes
-/// with the largest surface area are expanded first.
-fn widen(tree: &Bvh2, root: usize, leaf_size: usize) -> Vec<usize> {
-    if elements(tree, root, leaf_size).is_some() {
-        return vec![root];
-    }
-    let mut children = Vec::with_capacity(4);
-    let mut expanded = root;
-    loop {
-        let first = tree.nodes[expanded].first_index as usize;
-        children.extend([first, first + 1]);
-        let area = |&at: &usize| tree.nodes[children[at]].aabb().half_area();
-        let expandable =
-            (0..children.len()).filter(|&at| elements(tree, children[at], leaf_size).is_none());
-        let largest = expandable.max_by(|a, b| area(a).total_cmp(&area(b)));
-        match largest {
-            Some(at) if children.len() < 4 => expanded = children.swap_remove(at),
-            _ => return children,
-        }
-    }
-}
-
-/// Returns the elements of a subtree, if they fit into a leaf.
-fn elements(tree: &Bvh2, root: usize, leaf_size: usize) -> Option<Vec<u32>> {
-    let mut contents = Vec::with_capacity(leaf_size);
-    let mut pending = vec![root];
-    while let Some(index) = pending.pop() {
-        let node = &tree.nodes[index];
-        let first = node.first_index as usize;
-        if node.is_leaf() {
-            contents.extend(&tree.primitive_indices[first..first + node.prim_count as usize]);
-        } else {
-            pending.extend([first + 1, first]);
-        }
-        if contents.len() + pending.len() > leaf_size {
-            return None;
-        }
-    }
-    Some(contents)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::builder::{Element, build};
     use super::*;
     use lightbound_math::vec3;
+
+    /// Builds a tree whose leaves are indices of boxes.
+    fn tree(boxes: &[Aabb]) -> (Bvh, Vec<u32>) {
+        let elements = (0..).zip(boxes).map(|(index, bounds)| Element::new(bounds, index));
+        build(elements.collect(), 1, |contents| contents[0])
+    }
 
     /// Returns `n` unit boxes at x = 0, 2, 4, …
     fn row(n: u32) -> Vec<Aabb> {
@@ -333,56 +221,41 @@ mod tests {
             .collect()
     }
 
-    fn entered_leaves(tree: &Bvh, ray: &Ray) -> Vec<u32> {
-        let mut leaves = Vec::new();
+    fn entered_boxes((tree, leaves): &(Bvh, Vec<u32>), ray: &Ray) -> Vec<u32> {
+        let mut entered = Vec::new();
         tree.traverse(ray, ray.tmax, |leaf, tmax| {
-            leaves.push(leaf);
+            entered.push(leaves[leaf as usize]);
             tmax
         });
-        leaves
+        entered
     }
 
     #[test]
     fn leaves_are_visited_near_to_far() {
-        let tree = Bvh::build(&row(50), 1, |contents| contents[0]);
+        let tree = tree(&row(50));
         let ray = Ray::new(vec3(-1.0, 0.5, 0.5), Vec3::X);
-        assert_eq!(entered_leaves(&tree, &ray), (0..50).collect::<Vec<_>>());
+        assert_eq!(entered_boxes(&tree, &ray), (0..50).collect::<Vec<_>>());
         let back = Ray::new(vec3(200.0, 0.5, 0.5), -Vec3::X);
-        assert_eq!(entered_leaves(&tree, &back), (0..50).rev().collect::<Vec<_>>());
+        assert_eq!(entered_boxes(&tree, &back), (0..50).rev().collect::<Vec<_>>());
     }
 
     #[test]
     fn rays_hit_flat_boxes_and_boxes_they_graze() {
-        let tree = Bvh::build(&row(5), 1, |contents| contents[0]);
+        let row = tree(&row(5));
         for (y, z) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
-            assert_eq!(entered_leaves(&tree, &Ray::new(vec3(-1.0, y, z), Vec3::X)).len(), 5);
+            assert_eq!(entered_boxes(&row, &Ray::new(vec3(-1.0, y, z), Vec3::X)).len(), 5);
         }
         let flat = [Aabb { min: Vec3::ZERO, max: vec3(0.0, 1.0, 1.0) }];
-        let tree = Bvh::build(&flat, 1, |contents| contents[0]);
+        let tree = tree(&flat);
         for ray in
             [Ray::new(vec3(0.0, -1.0, 0.5), Vec3::Y), Ray::new(vec3(-1.0, 0.0, 0.5), Vec3::X)]
         {
-            assert_eq!(entered_leaves(&tree, &ray), [0]);
+            assert_eq!(entered_boxes(&tree, &ray), [0]);
         }
-    }
-
-    #[test]
-    fn equal_boxes_are_all_in_the_tree() {
-        let boxes = vec![Aabb { min: Vec3::ZERO, max: Vec3::ONE }; 1000];
-        let mut contents = Vec::new();
-        let tree = Bvh::build(&boxes, 4, |elements| {
-            contents.extend_from_slice(elements);
-            0
-        });
-        contents.sort_unstable();
-        assert_eq!(contents, (0..1000).collect::<Vec<_>>());
-        assert!(!entered_leaves(&tree, &Ray::new(vec3(-1.0, 0.5, 0.5), Vec3::X)).is_empty());
     }
 
     #[test]
     fn empty_tree_has_no_leaves() {
-        let tree = Bvh::build(&[], 4, |_| 0);
-        assert!(entered_leaves(&tree, &Ray::new(Vec3::ZERO, Vec3::X)).is_empty());
-        assert!(tree.bounds.is_empty());
+        assert!(entered_boxes(&tree(&[]), &Ray::new(Vec3::ZERO, Vec3::X)).is_empty());
     }
 }

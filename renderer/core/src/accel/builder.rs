@@ -1,0 +1,632 @@
+//! Builds BVHs from the top down by the surface area heuristic, with binned splits (Wald 2007, *On
+//! Fast Construction of SAH-based Bounding Volume Hierarchies*).
+//!
+//! A wide node splits its set of elements in two, then the part with the largest surface area, and
+//! so on until it has four children. Elements are partitioned in place, and subtrees are built in
+//! parallel. The result does not depend on the number of threads.
+
+use super::is_usable;
+use super::tree::{Bvh, BvhNode, LEAF_FLAG};
+use glam::Vec4;
+use lightbound_math::{Aabb, Vec3};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+
+/// Number of elements up to which a subtree is built by one thread.
+const SUBTREE_LEN: usize = 1 << 14;
+
+/// Number of elements from which the passes over a set run in parallel.
+const PARALLEL_LEN: usize = 1 << 17;
+
+/// Number of elements in a chunk of a parallel pass.
+const CHUNK_LEN: usize = 1 << 14;
+
+/// Number of bins along an axis.
+const BINS: usize = 32;
+
+/// Number of elements up to which all splits along an axis are compared.
+const MAX_SWEEP_LEN: usize = 32;
+
+/// Depth of wide nodes below which sets are halved, whatever the costs, so that unusual
+/// distributions do not lead to deep trees.
+const MAX_SAH_DEPTH: usize = 40;
+
+/// An element of a BVH under construction: its box and its index.
+#[derive(Clone, Copy)]
+pub(super) struct Element {
+    /// Lower corner; w has the bits of the index.
+    lower: Vec4,
+    /// Upper corner.
+    upper: Vec4,
+}
+
+impl Element {
+    /// Creates an element with an index below 2³¹, which must not be the bits of a NaN.
+    pub(super) fn new(bounds: &Aabb, index: u32) -> Element {
+        Element { lower: bounds.min.extend(f32::from_bits(index)), upper: bounds.max.extend(0.0) }
+    }
+
+    /// Returns whether rays can hit the element.
+    pub(super) fn is_usable(&self) -> bool {
+        is_usable(&self.bounds().aabb())
+    }
+
+    fn index(&self) -> u32 {
+        self.lower.w.to_bits()
+    }
+
+    #[inline(always)]
+    fn bounds(&self) -> Bounds {
+        Bounds { lower: self.lower, upper: self.upper }
+    }
+
+    /// Returns twice the centre of the box.
+    #[inline(always)]
+    fn center2(&self) -> Vec4 {
+        self.lower + self.upper
+    }
+}
+
+/// A box whose coordinates are the first three of each corner.
+#[derive(Clone, Copy)]
+struct Bounds {
+    lower: Vec4,
+    upper: Vec4,
+}
+
+impl Bounds {
+    const EMPTY: Bounds = Bounds { lower: Vec4::INFINITY, upper: Vec4::NEG_INFINITY };
+
+    #[inline(always)]
+    fn union(self, other: Bounds) -> Bounds {
+        Bounds { lower: self.lower.min(other.lower), upper: self.upper.max(other.upper) }
+    }
+
+    /// Returns half of the surface area; 0 for an empty box.
+    #[inline(always)]
+    fn half_area(&self) -> f32 {
+        let d = (self.upper - self.lower).truncate().max(Vec3::ZERO);
+        d.x * (d.y + d.z) + d.y * d.z
+    }
+
+    fn aabb(&self) -> Aabb {
+        Aabb { min: self.lower.truncate(), max: self.upper.truncate() }
+    }
+}
+
+/// A set of elements: a range, and its box.
+#[derive(Clone, Copy)]
+struct Set {
+    start: usize,
+    end: usize,
+    bounds: Bounds,
+}
+
+impl Set {
+    fn len(&self) -> usize {
+        self.end - self.start
+    }
+}
+
+/// A part of a tree: its nodes, from its root on, and its leaves.
+struct Subtree<L> {
+    nodes: Vec<BvhNode>,
+    leaves: Vec<L>,
+    depth: usize,
+}
+
+/// The tree of a set.
+enum Tree<L> {
+    Small(Subtree<L>),
+    /// The boxes and the trees of the children of the root.
+    Large(Vec<(Bounds, Tree<L>)>),
+}
+
+/// A set whose node is still missing, with the place of its reference.
+struct Pending {
+    set: Set,
+    /// Parent node and slot; `None` for a root.
+    parent: Option<(usize, usize)>,
+    depth: usize,
+}
+
+/// Builds a BVH over elements with finite boxes. `leaf` gets the indices of up to `leaf_size`
+/// elements (1 to 4). The leaves of the tree are indices of what it returned.
+pub(super) fn build<L: Send>(
+    mut elements: Vec<Element>,
+    leaf_size: usize,
+    leaf: impl Fn(&[u32]) -> L + Sync,
+) -> (Bvh, Vec<L>) {
+    let mut tree = Bvh { nodes: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
+    let mut leaves = Vec::new();
+    if elements.is_empty() {
+        return (tree, leaves);
+    }
+    let bounds = bounds(&elements);
+    tree.bounds = bounds.aabb();
+    let root = build_tree(&mut elements, bounds, 1, leaf_size, &leaf);
+    drop(elements);
+    let (node_count, leaf_count) = root.counts();
+    tree.nodes.reserve_exact(node_count);
+    leaves.reserve_exact(leaf_count);
+    tree.append(root, None, &mut leaves);
+    (tree, leaves)
+}
+
+/// Builds the tree of elements with these bounds.
+fn build_tree<L: Send>(
+    elements: &mut [Element],
+    bounds: Bounds,
+    depth: usize,
+    leaf_size: usize,
+    leaf: &(impl Fn(&[u32]) -> L + Sync),
+) -> Tree<L> {
+    let set = Set { start: 0, end: elements.len(), bounds };
+    if set.len() <= SUBTREE_LEN {
+        return Tree::Small(build_subtree(elements, set, depth, leaf_size, leaf));
+    }
+    let mut sets: Vec<Set> = split_wide(elements, set, leaf_size, depth).collect();
+    sets.sort_by_key(|set| set.start);
+    let (mut parts, mut rest) = (Vec::with_capacity(4), elements);
+    for set in sets {
+        let (part, others) = rest.split_at_mut(set.len());
+        parts.push((part, set.bounds));
+        rest = others;
+    }
+    let children = parts.into_par_iter().map(|(elements, bounds)| {
+        (bounds, build_tree(elements, bounds, depth + 1, leaf_size, leaf))
+    });
+    Tree::Large(children.collect())
+}
+
+impl<L> Tree<L> {
+    /// Returns the numbers of nodes and leaves.
+    fn counts(&self) -> (usize, usize) {
+        match self {
+            Tree::Small(subtree) => (subtree.nodes.len(), subtree.leaves.len()),
+            Tree::Large(children) => children.iter().fold((1, 0), |(nodes, leaves), (_, child)| {
+                let counts = child.counts();
+                (nodes + counts.0, leaves + counts.1)
+            }),
+        }
+    }
+}
+
+impl Bvh {
+    /// Adds an empty node, and sets the reference to it in its parent and slot.
+    fn push(&mut self, parent: Option<(usize, usize)>) -> usize {
+        let index = self.nodes.len();
+        if let Some((parent, slot)) = parent {
+            self.nodes[parent].children[slot] = index as u32;
+        }
+        self.nodes.push(BvhNode::EMPTY);
+        index
+    }
+
+    /// Appends a tree, and sets the reference to its root.
+    fn append<L>(&mut self, tree: Tree<L>, parent: Option<(usize, usize)>, leaves: &mut Vec<L>) {
+        match tree {
+            Tree::Small(subtree) => {
+                let (first, first_leaf) = (self.nodes.len() as u32, leaves.len() as u32);
+                if let Some((parent, slot)) = parent {
+                    self.nodes[parent].children[slot] = first;
+                }
+                self.stack_len = self.stack_len.max(3 * subtree.depth + 1);
+                self.nodes.extend(subtree.nodes.into_iter().map(|mut node| {
+                    for child in &mut node.children {
+                        *child += if *child & LEAF_FLAG != 0 { first_leaf } else { first };
+                    }
+                    node
+                }));
+                leaves.extend(subtree.leaves);
+            }
+            Tree::Large(children) => {
+                let index = self.push(parent);
+                for (slot, (bounds, child)) in children.into_iter().enumerate() {
+                    self.nodes[index].set(slot, &bounds.aabb(), 0);
+                    self.append(child, Some((index, slot)), leaves);
+                }
+                self.nodes[index].sort();
+            }
+        }
+    }
+}
+
+/// Builds the subtree of a set, which starts at the first element.
+fn build_subtree<L>(
+    elements: &mut [Element],
+    set: Set,
+    depth: usize,
+    leaf_size: usize,
+    leaf: &impl Fn(&[u32]) -> L,
+) -> Subtree<L> {
+    let mut tree = Bvh { nodes: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
+    let (mut leaves, mut max_depth) = (Vec::new(), depth);
+    let mut pending = vec![Pending { set, parent: None, depth }];
+    while let Some(Pending { set, parent, depth }) = pending.pop() {
+        max_depth = max_depth.max(depth);
+        let index = tree.push(parent);
+        for (slot, set) in split_wide(elements, set, leaf_size, depth).enumerate() {
+            let mut reference = 0;
+            if set.len() <= leaf_size {
+                reference = LEAF_FLAG | leaves.len() as u32;
+                let mut indices = [0; MAX_LEAF_SIZE];
+                let elements = &elements[set.start..set.end];
+                for (index, element) in indices.iter_mut().zip(elements) {
+                    *index = element.index();
+                }
+                leaves.push(leaf(&indices[..set.len()]));
+            } else {
+                pending.push(Pending { set, parent: Some((index, slot)), depth: depth + 1 });
+            }
+            tree.nodes[index].set(slot, &set.bounds.aabb(), reference);
+        }
+        tree.nodes[index].sort();
+    }
+    Subtree { nodes: tree.nodes, leaves, depth: max_depth }
+}
+
+/// Maximum number of elements in a leaf.
+const MAX_LEAF_SIZE: usize = 4;
+
+/// Splits a set into up to four. Sets that fit into a leaf are not split.
+fn split_wide(
+    elements: &mut [Element],
+    set: Set,
+    leaf_size: usize,
+    depth: usize,
+) -> impl Iterator<Item = Set> + use<> {
+    let (mut children, mut count) = ([set; 4], 1);
+    while count < 4 {
+        let splittable = (0..count).filter(|&i| children[i].len() > leaf_size);
+        let area = |&i: &usize| children[i].bounds.half_area();
+        let Some(largest) = splittable.max_by(|a, b| area(a).total_cmp(&area(b))) else { break };
+        let Set { start, end, .. } = children[largest];
+        let Split { len, bounds } = split(&mut elements[start..end], depth);
+        children[largest] = Set { start, end: start + len, bounds: bounds[0] };
+        children[count] = Set { start: start + len, end, bounds: bounds[1] };
+        count += 1;
+    }
+    children.into_iter().take(count)
+}
+
+/// How elements have been partitioned.
+struct Split {
+    /// Number of elements in the first part.
+    len: usize,
+    /// Boxes of both parts.
+    bounds: [Bounds; 2],
+}
+
+/// Partitions elements in two.
+fn split(elements: &mut [Element], depth: usize) -> Split {
+    if depth >= MAX_SAH_DEPTH {
+        return halve(elements);
+    }
+    if elements.len() <= MAX_SWEEP_LEN {
+        return sweep(elements);
+    }
+    let binning = Binning::new(elements);
+    match binning.best_split(elements) {
+        Some(BinnedSplit { axis, bin, bounds }) => {
+            let len = partition(elements, |element| binning.bin(element, axis) < bin);
+            Split { len, bounds }
+        }
+        None => halve(elements),
+    }
+}
+
+/// Returns the cost of a part: its area times its number of elements.
+#[inline(always)]
+fn cost(bounds: &Bounds, count: usize) -> f32 {
+    bounds.half_area() * count as f32
+}
+
+/// Partitions elements into halves of equal size along the longest axis of the box of their
+/// centres.
+fn halve(elements: &mut [Element]) -> Split {
+    let centers = center_bounds(elements);
+    let extent = centers.upper - centers.lower;
+    let axis = (1..3).fold(0, |a, b| if extent[b] > extent[a] { b } else { a });
+    let len = elements.len() / 2;
+    elements.select_nth_unstable_by(len, |a, b| compare(a, b, axis));
+    let (first, second) = elements.split_at(len);
+    Split { len, bounds: [bounds(first), bounds(second)] }
+}
+
+/// Compares elements by their centres along an axis.
+fn compare(a: &Element, b: &Element, axis: usize) -> Ordering {
+    let center = |e: &Element| e.center2()[axis];
+    center(a).total_cmp(&center(b)).then(a.index().cmp(&b.index()))
+}
+
+/// Partitions up to [`MAX_SWEEP_LEN`] elements at the cheapest position in their order along an
+/// axis.
+fn sweep(elements: &mut [Element]) -> Split {
+    let count = elements.len();
+    let mut best = (f32::INFINITY, 0, Split { len: 0, bounds: [Bounds::EMPTY; 2] });
+    for axis in 0..3 {
+        elements.sort_unstable_by(|a, b| compare(a, b, axis));
+        let mut after = [Bounds::EMPTY; MAX_SWEEP_LEN + 1];
+        for i in (0..count).rev() {
+            after[i] = after[i + 1].union(elements[i].bounds());
+        }
+        let mut before = Bounds::EMPTY;
+        for len in 1..count {
+            before = before.union(elements[len - 1].bounds());
+            let total = cost(&before, len) + cost(&after[len], count - len);
+            // Costs may overflow.
+            if total < best.0 || best.2.len == 0 {
+                best = (total, axis, Split { len, bounds: [before, after[len]] });
+            }
+        }
+    }
+    let (_, axis, split) = best;
+    if axis != 2 {
+        elements.sort_unstable_by(|a, b| compare(a, b, axis));
+    }
+    split
+}
+
+/// Moves the elements that satisfy a condition to the front; returns their number. There is no
+/// branch, since it could not be predicted.
+fn partition(elements: &mut [Element], is_first: impl Fn(&Element) -> bool) -> usize {
+    let mut len = 0;
+    for i in 0..elements.len() {
+        let element = elements[i];
+        elements[i] = elements[len];
+        elements[len] = element;
+        len += usize::from(is_first(&element));
+    }
+    len
+}
+
+/// Returns the union of the boxes of elements.
+fn bounds(elements: &[Element]) -> Bounds {
+    union(elements, Element::bounds)
+}
+
+/// Returns the box of twice the centres of elements.
+fn center_bounds(elements: &[Element]) -> Bounds {
+    union(elements, |e| Bounds { lower: e.center2(), upper: e.center2() })
+}
+
+#[inline(always)]
+fn union(elements: &[Element], of: impl Fn(&Element) -> Bounds + Sync) -> Bounds {
+    let sequential = |elements: &[Element]| {
+        elements.iter().fold(Bounds::EMPTY, |union, element| union.union(of(element)))
+    };
+    if elements.len() < PARALLEL_LEN {
+        return sequential(elements);
+    }
+    elements.par_chunks(CHUNK_LEN).map(sequential).reduce(|| Bounds::EMPTY, Bounds::union)
+}
+
+/// Divides the range of centres into bins of equal width along each axis.
+struct Binning {
+    first: Vec4,
+    scale: Vec4,
+}
+
+/// The elements of a bin.
+#[derive(Clone, Copy)]
+struct Bin {
+    bounds: Bounds,
+    count: usize,
+}
+
+/// Bins along all axes.
+type Bins = [[Bin; BINS]; 3];
+
+const EMPTY_BINS: Bins = [[Bin { bounds: Bounds::EMPTY, count: 0 }; BINS]; 3];
+
+/// The best split between bins.
+struct BinnedSplit {
+    axis: usize,
+    /// First bin of the second part.
+    bin: usize,
+    /// Boxes of both parts.
+    bounds: [Bounds; 2],
+}
+
+impl Binning {
+    fn new(elements: &[Element]) -> Binning {
+        let centers = center_bounds(elements);
+        let scale = Vec4::splat(BINS as f32) / (centers.upper - centers.lower);
+        // Without extent, everything is in the first bin.
+        let scale = Vec4::from_array(scale.to_array().map(|s| if s.is_finite() { s } else { 0.0 }));
+        Binning { first: centers.lower, scale }
+    }
+
+    /// Returns the bin of an element along each axis.
+    #[inline(always)]
+    fn bins(&self, element: &Element) -> [usize; 3] {
+        let [x, y, z, _] = ((element.center2() - self.first) * self.scale).to_array();
+        [x, y, z].map(|x| (x as i32 as usize).min(BINS - 1))
+    }
+
+    /// Returns the bin of an element along one axis.
+    #[inline(always)]
+    fn bin(&self, element: &Element, axis: usize) -> usize {
+        let at = |v: &Vec4| AsRef::<[f32; 4]>::as_ref(v)[axis];
+        let x = (at(&element.lower) + at(&element.upper) - at(&self.first)) * at(&self.scale);
+        (x as i32 as usize).min(BINS - 1)
+    }
+
+    /// Adds elements to their bins.
+    fn add(&self, elements: &[Element], bins: &mut Bins) {
+        for element in elements {
+            for (bins, bin) in bins.iter_mut().zip(self.bins(element)) {
+                let bin = &mut bins[bin];
+                bin.bounds = bin.bounds.union(element.bounds());
+                bin.count += 1;
+            }
+        }
+    }
+
+    /// Returns the cheapest split; `None` if all centres are equal.
+    fn best_split(&self, elements: &[Element]) -> Option<BinnedSplit> {
+        let mut bins = EMPTY_BINS;
+        if elements.len() < PARALLEL_LEN {
+            self.add(elements, &mut bins);
+        } else {
+            let partial = elements.par_chunks(CHUNK_LEN).fold(
+                || EMPTY_BINS,
+                |mut bins, elements| {
+                    self.add(elements, &mut bins);
+                    bins
+                },
+            );
+            bins = partial.reduce(
+                || EMPTY_BINS,
+                |mut a, b| {
+                    for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
+                        a.bounds = a.bounds.union(b.bounds);
+                        a.count += b.count;
+                    }
+                    a
+                },
+            );
+        }
+        let mut best: Option<(f32, BinnedSplit)> = None;
+        for (axis, bins) in bins.iter().enumerate() {
+            let mut after = [Bin { bounds: Bounds::EMPTY, count: 0 }; BINS + 1];
+            for bin in (1..BINS).rev() {
+                let Bin { bounds, count } = after[bin + 1];
+                after[bin] =
+                    Bin { bounds: bounds.union(bins[bin].bounds), count: count + bins[bin].count };
+            }
+            let (mut before, mut count) = (Bounds::EMPTY, 0);
+            for bin in 1..BINS {
+                before = before.union(bins[bin - 1].bounds);
+                count += bins[bin - 1].count;
+                if count == 0 || after[bin].count == 0 {
+                    continue;
+                }
+                let total = cost(&before, count) + cost(&after[bin].bounds, after[bin].count);
+                // Costs may overflow.
+                if best.as_ref().is_none_or(|best| total < best.0) {
+                    let bounds = [before, after[bin].bounds];
+                    best = Some((total, BinnedSplit { axis, bin, bounds }));
+                }
+            }
+        }
+        best.map(|best| best.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_math::sampling::testing::points;
+    use lightbound_math::vec3;
+
+    /// Returns boxes of random sizes at random positions.
+    fn random_boxes(n: u32) -> Vec<Aabb> {
+        let corner = |(a, b): (lightbound_math::Vec2, lightbound_math::Vec2)| vec3(a.x, a.y, b.x);
+        let lower = points(n, 1).zip(points(n, 2)).map(corner);
+        let sizes = points(n, 3).zip(points(n, 4)).map(corner);
+        lower.zip(sizes).map(|(min, d)| Aabb { min, max: min + 0.1 * d * d * d }).collect()
+    }
+
+    fn elements(boxes: &[Aabb]) -> Vec<Element> {
+        (0..).zip(boxes).map(|(index, bounds)| Element::new(bounds, index)).collect()
+    }
+
+    /// Checks that each element is in one leaf and that boxes contain those below; returns the
+    /// maximum depth.
+    fn assert_valid(tree: &Bvh, leaves: &[Vec<u32>], boxes: &[Aabb], leaf_size: usize) -> usize {
+        let mut seen = vec![false; boxes.len()];
+        let enlarged = |p: Vec3, by: fn(f32) -> f32| Vec3::from(p.to_array().map(by));
+        let bounds = Aabb {
+            min: enlarged(tree.bounds.min, f32::next_down),
+            max: enlarged(tree.bounds.max, f32::next_up),
+        };
+        let mut pending = vec![(0, bounds, 1)];
+        let mut depth = 0;
+        while let Some((index, outer, level)) = pending.pop() {
+            depth = depth.max(level);
+            let node = &tree.nodes[index];
+            for slot in 0..4 {
+                let plane = |upper| Vec3::from([0, 1, 2].map(|axis| node.plane(axis, upper, slot)));
+                let bounds = Aabb { min: plane(false), max: plane(true) };
+                if bounds.is_empty() {
+                    continue;
+                }
+                let contains = |inner: &Aabb| {
+                    bounds.min.cmple(inner.min).all() && bounds.max.cmpge(inner.max).all()
+                };
+                let child = node.children[slot];
+                if child & LEAF_FLAG == 0 {
+                    pending.push((child as usize, bounds, level + 1));
+                } else {
+                    let leaf = &leaves[(child & !LEAF_FLAG) as usize];
+                    assert!(!leaf.is_empty() && leaf.len() <= leaf_size);
+                    for &element in leaf {
+                        assert!(contains(&boxes[element as usize]));
+                        assert!(!std::mem::replace(&mut seen[element as usize], true));
+                    }
+                }
+                assert!(bounds.min.cmpge(outer.min).all() && bounds.max.cmple(outer.max).all());
+            }
+        }
+        assert!(seen.iter().all(|&seen| seen));
+        assert_eq!(tree.stack_len, 3 * depth + 1);
+        depth
+    }
+
+    #[test]
+    fn every_element_is_in_one_leaf() {
+        for n in [1, 2, 4, 5, 17, 1000, 3 * SUBTREE_LEN as u32, PARALLEL_LEN as u32 + 77] {
+            let boxes = random_boxes(n);
+            for leaf_size in [1, 4] {
+                let (tree, leaves) = build(elements(&boxes), leaf_size, <[u32]>::to_vec);
+                assert_valid(&tree, &leaves, &boxes, leaf_size);
+            }
+        }
+    }
+
+    #[test]
+    fn trees_of_equal_or_unevenly_spaced_boxes_are_shallow() {
+        let equal = vec![Aabb { min: Vec3::ZERO, max: Vec3::ONE }; 1000];
+        // Distances that double: a split in the middle separates a single box.
+        let spaced: Vec<Aabb> = (0..2000)
+            .map(|i| 2f32.powi(i % 120 - 60) * vec3(1.0, 0.0, 0.0))
+            .map(|p| Aabb { min: p, max: p })
+            .collect();
+        for boxes in [equal, spaced] {
+            let (tree, leaves) = build(elements(&boxes), 1, <[u32]>::to_vec);
+            assert!(assert_valid(&tree, &leaves, &boxes, 1) < MAX_SAH_DEPTH + 10);
+        }
+    }
+
+    #[test]
+    fn trees_do_not_depend_on_the_number_of_threads() {
+        let boxes = random_boxes(PARALLEL_LEN as u32 + 1);
+        let build = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| build(elements(&boxes), 4, <[u32]>::to_vec))
+        };
+        let ((a, a_leaves), (b, b_leaves)) = (build(1), build(3));
+        assert_eq!(a_leaves, b_leaves);
+        assert!(a.nodes.iter().zip(&b.nodes).all(|(a, b)| a.children == b.children));
+    }
+
+    #[test]
+    fn splits_separate_clusters() {
+        let boxes: Vec<Aabb> = (0..40)
+            .map(|i| vec3(if i % 2 == 0 { 0.0 } else { 100.0 }, 0.01 * i as f32, 0.0))
+            .map(|p| Aabb { min: p, max: p + 1.0 })
+            .collect();
+        let mut elements = elements(&boxes);
+        let Split { len, bounds: [first, second] } = split(&mut elements, 1);
+        assert_eq!(len, 20);
+        assert!(first.upper.x < 2.0 && second.lower.x > 98.0);
+    }
+
+    #[test]
+    fn empty_sets_have_no_nodes() {
+        let (tree, leaves) = build(Vec::new(), 4, <[u32]>::to_vec);
+        assert!(tree.nodes.is_empty() && leaves.is_empty() && tree.bounds.is_empty());
+    }
+}

@@ -373,10 +373,9 @@ fn sweep(elements: &mut [Element]) -> Split {
 fn partition(elements: &mut [Element], is_first: impl Fn(&Element) -> bool) -> usize {
     let mut len = 0;
     for i in 0..elements.len() {
-        let element = elements[i];
-        elements[i] = elements[len];
-        elements[len] = element;
-        len += usize::from(is_first(&element));
+        let is_first = is_first(&elements[i]);
+        elements.swap(i, len);
+        len += usize::from(is_first);
     }
     len
 }

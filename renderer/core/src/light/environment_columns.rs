@@ -69,7 +69,7 @@ impl<'a> EnvironmentSamples<'a> {
         densities: &Columns<1>,
         texels: &mut [u32; COLUMN_LEN],
     ) {
-        for lane in 0..COLUMN_LEN {
+        for (lane, texel) in texels.iter_mut().enumerate() {
             let (p, [density]): (Vec2, [f32; 1]) = (points.get(lane), densities.get(lane));
             let (wi, jacobian) = image.direction(p);
             let frame = Frame {
@@ -80,7 +80,7 @@ impl<'a> EnvironmentSamples<'a> {
             self.wi.set(lane, wi);
             self.local.set(lane, frame.local_direction(wi));
             self.pdf.set(lane, [density * jacobian]);
-            texels[lane] = image.texel_index(p);
+            *texel = image.texel_index(p);
         }
     }
 }
@@ -167,9 +167,9 @@ fn locate_columns<S: Simd>(
     indices: &mut [u32; COLUMN_LEN],
     jacobians: &mut Columns<1>,
 ) {
-    for lane in 0..COLUMN_LEN {
+    for (lane, index) in indices.iter_mut().enumerate() {
         let (p, jacobian) = image.locate(wi.get(lane));
-        indices[lane] = image.texel_index(p);
+        *index = image.texel_index(p);
         jacobians.set(lane, [jacobian]);
     }
 }

@@ -1,6 +1,7 @@
 //! `lightbound convert`: converts an image to another format, size, exposure or layer.
 
 use super::input::{self, VARIANCE};
+use super::interrupt::Interrupt;
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
@@ -200,6 +201,8 @@ impl Encoder {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    // Signals end the command, without a message, and leave no temporary files.
+    Interrupt::install(true);
     let format = ImageFormat::from_option(&args.output)?;
     let encoder = Encoder::new(format, args.bits)?;
     let output = OutputFile::check(&args.output)?;
@@ -251,6 +254,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         leave_out_variance(&mut image, args.layer.as_deref(), file)?;
         resize_image(&mut image, size)?;
     }
+    if one_layer {
+        make_colour(&mut image);
+    }
     if let Some(EnvmapLayout::Equiarea) = args.envmap {
         to_equal_area(&mut image, file)?;
     }
@@ -293,8 +299,7 @@ fn names(image: &Layers) -> String {
     image.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Keeps one layer and its opacity, and makes it the colour layer, so that its channels have plain
-/// names. Returns its name.
+/// Keeps one layer and its opacity. Returns its name.
 fn select(image: &mut Layers, name: Option<&str>, file: &Path) -> Result<String, Error> {
     let wanted = name.unwrap_or(COLOUR);
     let found = image.layers.iter().position(|layer| layer.name == wanted);
@@ -318,10 +323,16 @@ fn select(image: &mut Layers, name: Option<&str>, file: &Path) -> Result<String,
     let opacity = if layer.name == COLOUR { "A".into() } else { format!("{}.A", layer.name) };
     let opacity = image.layers.iter().position(|other| other.name == opacity);
     let opacity = opacity.filter(|_| layer.is_colour()).map(|at| image.layers.swap_remove(at));
-    layer.name = COLOUR.into();
     image.layers = vec![layer];
-    image.layers.extend(opacity.map(|layer| Layer { name: "A".into(), ..layer }));
+    image.layers.extend(opacity);
     Ok(wanted.into())
+}
+
+/// Makes a layer with its opacity the colour layer, so that its channels have plain names.
+fn make_colour(image: &mut Layers) {
+    for (layer, name) in image.layers.iter_mut().zip([COLOUR, "A"]) {
+        layer.name = name.into();
+    }
 }
 
 /// The layer with a channel of this full name.

@@ -2,6 +2,7 @@
 
 use super::console;
 use super::input;
+use super::interrupt::Interrupt;
 use super::output::{ImageFormat, OutputFile};
 use super::{Error, Exit};
 use lightbound::film::is_exact_sum;
@@ -74,6 +75,8 @@ fn parse_range(text: &str) -> Result<[f32; 2], String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    // Signals end the command, without a message, and leave no temporary files.
+    Interrupt::install(true);
     let output = output(args)?;
     let file = input::name(&args.file);
     let mut layers = input::layers(&args.file)?.layers;

@@ -8,7 +8,7 @@ use super::{Error, Exit, input, memory};
 use lightbound::film::Coverage;
 use lightbound::film::layers::FilmLayers;
 use lightbound::part::{MergedParts, PartError, PartHeader, Parts};
-use lightbound_image::write::{Attribute, register_temporary_file, write_exr_rows};
+use lightbound_image::write::{Attribute, create_temporary_file, write_exr_rows};
 use std::io;
 use std::path::PathBuf;
 use tempfile::NamedTempFile;
@@ -126,8 +126,8 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
 
 /// Saves a part from stdin in a temporary file, since parts are read twice.
 fn part_from_stdin() -> Result<NamedTempFile, Error> {
-    let saved = NamedTempFile::new().and_then(|mut file| {
-        register_temporary_file(file.path());
+    let file = create_temporary_file(NamedTempFile::new, NamedTempFile::path);
+    let saved = file.and_then(|mut file| {
         io::copy(&mut io::stdin().lock(), &mut file)?;
         Ok(file)
     });

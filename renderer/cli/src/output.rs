@@ -137,7 +137,7 @@ impl OutputFile {
             return Err(folder_error(path));
         }
         let output = OutputFile::File(path.into());
-        if output.takes_one_file() {
+        if output.is_write_once() {
             // A trial write could disturb a device or a pipe.
             return Ok(output);
         }
@@ -167,7 +167,7 @@ impl OutputFile {
     }
 
     /// Whether this is stdout, a device or a pipe: what is written to it cannot be replaced.
-    pub fn takes_one_file(&self) -> bool {
+    pub fn is_write_once(&self) -> bool {
         self.path().is_none_or(|path| fs::metadata(path).is_ok_and(|m| !m.is_file()))
     }
 
@@ -187,7 +187,7 @@ impl OutputFile {
     /// Whether `other` is the same file. Follows symbolic links, like writing. Always false for
     /// stdout, devices and pipes, which have no content to lose.
     pub fn is_same_file(&self, other: &Path) -> bool {
-        let Some(this) = self.path().filter(|_| !self.takes_one_file()) else { return false };
+        let Some(this) = self.path().filter(|_| !self.is_write_once()) else { return false };
         // A new file has no canonical path yet, but its folder has one.
         let new_file =
             |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));

@@ -274,7 +274,7 @@ fn describe_outcome(outcome: &Outcome, reused: bool) -> String {
 /// Formats a metric.
 fn format_metric(metric: &MetricValue) -> String {
     let number = |x: f64| match x.abs() {
-        // Counts. The sum with 0 has no sign if it is 0.
+        // Counts. Adding 0 turns −0 into 0.
         0.0..1e6 if x.fract() == 0.0 => format!("{:.0}", x + 0.0),
         0.01..1000.0 => format!("{x:.2}"),
         _ => format!("{x:.1e}"),

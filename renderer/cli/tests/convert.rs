@@ -152,6 +152,27 @@ fn resized_images_have_no_variance() {
 }
 
 #[test]
+fn components_of_vectors_are_filtered() {
+    let dir = SceneDir::new();
+    let channels = ["normal.X", "normal.Y", "normal.Z", "depth.Z"];
+    let image = row(channels.map(|name| floats(name, vec![1.0, 2.0])).into());
+    write_exr(&dir.path("a.exr"), &image).unwrap();
+    for (layer, expected) in
+        [("normal", vec![1.5; 3]), ("normal.Z", vec![1.5]), ("depth", vec![2.0])]
+    {
+        let args = ["a.exr", "b.exr", "-q", "--resize", "1x1", "--layer", layer];
+        convert(&dir, &args).assert().success().stderr("");
+        let layers = layers(&dir, "b.exr").layers;
+        let channels = layers.iter().flat_map(|layer| &layer.channels);
+        let values = channels.map(|channel| match &channel.samples {
+            ChannelSamples::F32(samples) => samples[0],
+            ChannelSamples::U32(_) => panic!("integers"),
+        });
+        assert_eq!(values.collect::<Vec<_>>(), expected, "{layer}");
+    }
+}
+
+#[test]
 fn exposure_scales_and_png_equals_that_of_render() {
     let dir = rendering();
     convert(&dir, &["a.exr", "b.exr", "--exposure", "-1"]).assert().success();

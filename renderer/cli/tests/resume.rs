@@ -166,7 +166,7 @@ fn images_without_sums_are_finished_or_kept() {
     let stderr = dir.render("-o whole.exr --spp 4 --resume -q --stats s.json");
     assert!(stderr.contains("warning: no statistics are written, since"), "{stderr}");
     let messages = [
-        "whole.exr: is not the finished image of this rendering",
+        "whole.exr: cannot be resumed, since it contains no exact sums",
         "no exact sums",
         "omit --resume",
         "--keep-sums",
@@ -183,12 +183,12 @@ fn images_without_sums_are_finished_or_kept() {
     }
     dir.assert_rejected(
         "-o quiet.exr --spp 32 --noise-threshold 1e-9 --resume",
-        &["quiet.exr: is not the finished image"],
+        &["quiet.exr: cannot be resumed"],
     );
     assert!(read("whole.exr") == whole && read("quiet.exr") == quiet);
     // The header is complete, but pixels are missing.
     std::fs::write(dir.0.path("whole.exr"), &whole[..whole.len() - 100]).unwrap();
     dir.assert_rejected("-o whole.exr --spp 4 --resume", &messages);
     dir.render("-o a.png");
-    dir.assert_rejected("-o a.png --resume", &["a.png: is not the finished image"]);
+    dir.assert_rejected("-o a.png --resume", &["a.png: cannot be resumed"]);
 }

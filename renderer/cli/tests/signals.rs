@@ -114,11 +114,11 @@ fn stdout_and_pipes_get_one_image() {
     // Opened for both, so that neither end waits for the other. The pipe holds the whole image.
     let mut pipe = File::options().read(true).write(true).open(dir.path("a.pfm")).unwrap();
     for (output, name) in [("pfm:-", "stdout"), ("a.pfm", "a.pfm")] {
-        // The time limit is for a failure, which the line that never comes would hide.
+        // If the expected line never comes, the time limit ends the test.
         let args = "--spp 10000000 --threads 2 --time-limit 20";
         let mut running = render_to(&dir, output, args);
         running.signal("USR1");
-        running.wait_for(&format!("{name} takes one image; the rendering continues"));
+        running.wait_for(&format!("{name} can receive only one image; the rendering continues"));
         assert_eq!(std::fs::read(dir.path("out")).unwrap(), b"");
         running.signal("TERM");
         running.finish_with(143);

@@ -184,7 +184,7 @@ impl Worker {
             .args(["--worker-until", &cases.end.to_string()])
             .args(["--seed", &options.seed.to_string()])
             .args(["--memory", &options.memory.to_string()])
-            // Its end tells the worker that this process has ended.
+            // The end of the file tells the worker that the supervisor has ended.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors.try_clone().expect("a file can have two handles"))

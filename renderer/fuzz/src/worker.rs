@@ -14,7 +14,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-/// Time for the current case once the supervisor has ended. Then its files are removed.
+/// Time for the current case once the supervisor has ended. If the case ends in this time, the
+/// worker also removes its temporary files.
 const LAST_CASE: Duration = Duration::from_secs(2);
 
 /// The message of the last panic.

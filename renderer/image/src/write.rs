@@ -362,13 +362,24 @@ pub fn remove_temporary_files() {
     TEMPORARY_FILES.remove_all();
 }
 
-/// Adds a file to those that [`remove_temporary_files`] removes. It may be removed earlier.
-pub fn register_temporary_file(path: &Path) {
-    match &mut *TEMPORARY_FILES.paths() {
-        Some(paths) => paths.push(path.into()),
-        // The process is ending; as there, a failure has no remedy.
-        None => _ = fs::remove_file(path),
-    }
+/// Creates a file that [`remove_temporary_files`] removes, unless it has been removed earlier.
+/// `path` returns its path.
+///
+/// # Errors
+/// If `create` fails, or the process is ending.
+pub fn create_temporary_file<F>(
+    create: impl FnOnce() -> io::Result<F>,
+    path: impl FnOnce(&F) -> &Path,
+) -> io::Result<F> {
+    // Locked until the path is stored, so that no file is missed.
+    let Some(paths) = &mut *TEMPORARY_FILES.paths() else { return Err(ending()) };
+    let file = create()?;
+    paths.push(path(&file).into());
+    Ok(file)
+}
+
+fn ending() -> io::Error {
+    io::Error::other("the program is ending")
 }
 
 /// The temporary files of the process.
@@ -393,9 +404,7 @@ impl TemporaryFiles {
         })?;
         // Locked until the path is stored, so that no file is missed.
         let mut paths = self.paths();
-        let Some(paths) = &mut *paths else {
-            return Err(io::Error::other("the program is ending"));
-        };
+        let Some(paths) = &mut *paths else { return Err(ending()) };
         for attempt in 0.. {
             let mut temporary = std::ffi::OsString::from(".");
             temporary.push(name);

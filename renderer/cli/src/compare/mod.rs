@@ -7,6 +7,7 @@ mod result;
 
 use super::console::{self, Console};
 use super::input;
+use super::interrupt::Interrupt;
 use super::output::{self, OutputFile, ReportFormat};
 use super::render::parse_exposure;
 use super::{Error, Exit};
@@ -190,6 +191,8 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    // Signals end the command, without a message, and leave no temporary files.
+    Interrupt::install(true);
     let heatmap = heatmap_output(args)?;
     input::check_single_stdin([args.a.as_path(), &args.b])?;
     let selected = |layer: &Layer| pair::is_selected(&layer.name, &args.layers);

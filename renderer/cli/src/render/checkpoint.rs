@@ -89,8 +89,8 @@ impl ReportedCheckpoint {
         }
         Err(Error::option(
             format!(
-                "{image}: is not the finished image of this rendering, and cannot be resumed, \
-                 since it contains no exact sums"
+                "{image}: cannot be resumed, since it contains no exact sums, and is not a finished \
+                 .exr of the same settings"
             ),
             "omit --resume to replace it, or name another file with -o; --keep-sums stores sums \
              for a later --resume",

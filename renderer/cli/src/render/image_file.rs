@@ -72,9 +72,9 @@ impl ImageFile {
     pub fn write_snapshot(&self, result: &RenderResult, film: &Film, progress: &Progress) {
         let destination = self.destination(result.samples_per_pixel());
         if let Some(output) = destination.output(self) {
-            let Some(path) = output.path().filter(|_| !output.takes_one_file()) else {
+            let Some(path) = output.path().filter(|_| !output.is_write_once()) else {
                 return progress.warn(&format!(
-                    "the image so far is not written, since {} takes one image; the rendering \
+                    "the image so far is not written, since {} can receive only one image; the rendering \
                      continues",
                     output.name().display()
                 ));

@@ -1,5 +1,5 @@
 //! Builds BVHs from the top down by the surface area heuristic, with binned splits (Wald 2007, *On
-//! Fast Construction of SAH-based Bounding Volume Hierarchies*).
+//! fast Construction of SAH-based Bounding Volume Hierarchies*).
 //!
 //! A wide node splits its set of elements in two, then the part with the largest surface area, and
 //! so on until it has four children. Elements are partitioned in place, and subtrees are built in
@@ -11,6 +11,9 @@ use glam::Vec4;
 use lightbound_math::{Aabb, Vec3};
 use rayon::prelude::*;
 use std::cmp::Ordering;
+
+/// Maximum number of elements in a leaf.
+const MAX_LEAF_SIZE: usize = 4;
 
 /// Number of elements up to which a subtree is built by one thread.
 const SUBTREE_LEN: usize = 1 << 14;
@@ -131,7 +134,7 @@ struct Pending {
 }
 
 /// Builds a BVH over elements with finite boxes. `leaf` gets the indices of up to `leaf_size`
-/// elements (1 to 4). The leaves of the tree are indices of what it returned.
+/// elements, at most [`MAX_LEAF_SIZE`]. The leaves of the tree are indices of what it returned.
 pub(super) fn build<L: Send>(
     mut elements: Vec<Element>,
     leaf_size: usize,
@@ -266,9 +269,6 @@ fn build_subtree<L>(
     Subtree { nodes: tree.nodes, leaves, depth: max_depth }
 }
 
-/// Maximum number of elements in a leaf.
-const MAX_LEAF_SIZE: usize = 4;
-
 /// Splits a set into up to four. Sets that fit into a leaf are not split.
 fn split_wide(
     elements: &mut [Element],
@@ -341,10 +341,11 @@ fn compare(a: &Element, b: &Element, axis: usize) -> Ordering {
 }
 
 /// Partitions up to [`MAX_SWEEP_LEN`] elements at the cheapest position in their order along an
-/// axis.
+/// axis; among equal costs, which may be 0 or infinite, nearest to the middle.
 fn sweep(elements: &mut [Element]) -> Split {
     let count = elements.len();
-    let mut best = (f32::INFINITY, 0, Split { len: 0, bounds: [Bounds::EMPTY; 2] });
+    let worst = (f32::INFINITY, usize::MAX);
+    let mut best = (worst, 0, Split { len: 0, bounds: [Bounds::EMPTY; 2] });
     for axis in 0..3 {
         elements.sort_unstable_by(|a, b| compare(a, b, axis));
         let mut after = [Bounds::EMPTY; MAX_SWEEP_LEN + 1];
@@ -355,9 +356,9 @@ fn sweep(elements: &mut [Element]) -> Split {
         for len in 1..count {
             before = before.union(elements[len - 1].bounds());
             let total = cost(&before, len) + cost(&after[len], count - len);
-            // Costs may overflow.
-            if total < best.0 || best.2.len == 0 {
-                best = (total, axis, Split { len, bounds: [before, after[len]] });
+            let rank = (total, len.abs_diff(count - len));
+            if rank < best.0 {
+                best = (rank, axis, Split { len, bounds: [before, after[len]] });
             }
         }
     }
@@ -463,7 +464,8 @@ impl Binning {
         }
     }
 
-    /// Returns the cheapest split; `None` if all centres are equal.
+    /// Returns the cheapest split; `None` if all centres are equal. Among equal costs, parts are of
+    /// the most similar size.
     fn best_split(&self, elements: &[Element]) -> Option<BinnedSplit> {
         let mut bins = EMPTY_BINS;
         if elements.len() < PARALLEL_LEN {
@@ -487,7 +489,7 @@ impl Binning {
                 },
             );
         }
-        let mut best: Option<(f32, BinnedSplit)> = None;
+        let mut best: Option<((f32, usize), BinnedSplit)> = None;
         for (axis, bins) in bins.iter().enumerate() {
             let mut after = [Bin { bounds: Bounds::EMPTY, count: 0 }; BINS + 1];
             for bin in (1..BINS).rev() {
@@ -503,10 +505,10 @@ impl Binning {
                     continue;
                 }
                 let total = cost(&before, count) + cost(&after[bin].bounds, after[bin].count);
-                // Costs may overflow.
-                if best.as_ref().is_none_or(|best| total < best.0) {
+                let rank = (total, count.abs_diff(after[bin].count));
+                if best.as_ref().is_none_or(|best| rank < best.0) {
                     let bounds = [before, after[bin].bounds];
-                    best = Some((total, BinnedSplit { axis, bin, bounds }));
+                    best = Some((rank, BinnedSplit { axis, bin, bounds }));
                 }
             }
         }
@@ -586,17 +588,25 @@ mod tests {
     }
 
     #[test]
-    fn trees_of_equal_or_unevenly_spaced_boxes_are_shallow() {
+    fn trees_of_boxes_without_area_are_balanced() {
         let equal = vec![Aabb { min: Vec3::ZERO, max: Vec3::ONE }; 1000];
-        // Distances that double: a split in the middle separates a single box.
-        let spaced: Vec<Aabb> = (0..2000)
-            .map(|i| 2f32.powi(i % 120 - 60) * vec3(1.0, 0.0, 0.0))
-            .map(|p| Aabb { min: p, max: p })
-            .collect();
-        for boxes in [equal, spaced] {
+        let line: Vec<Aabb> =
+            (0..1000).map(|i| vec3(i as f32, 0.0, 0.0)).map(|p| Aabb { min: p, max: p }).collect();
+        for boxes in [equal, line] {
             let (tree, leaves) = build(elements(&boxes), 1, <[u32]>::to_vec);
-            assert!(assert_valid(&tree, &leaves, &boxes, 1) < MAX_SAH_DEPTH + 10);
+            assert!(assert_valid(&tree, &leaves, &boxes, 1) <= 6);
         }
+    }
+
+    #[test]
+    fn deep_sets_are_halved() {
+        // The cheapest split separates one box.
+        let boxes: Vec<Aabb> = (0..100)
+            .map(|i| vec3(if i == 0 { 1e6 } else { 0.01 * i as f32 }, 0.0, 0.0))
+            .map(|p| Aabb { min: p, max: p + 1.0 })
+            .collect();
+        let len = |depth| split(&mut elements(&boxes), depth).len;
+        assert_eq!([len(MAX_SAH_DEPTH - 1), len(MAX_SAH_DEPTH)], [99, 50]);
     }
 
     #[test]
@@ -607,8 +617,8 @@ mod tests {
             pool.install(|| build(elements(&boxes), 4, <[u32]>::to_vec))
         };
         let ((a, a_leaves), (b, b_leaves)) = (build(1), build(3));
-        assert_eq!(a_leaves, b_leaves);
-        assert!(a.nodes.iter().zip(&b.nodes).all(|(a, b)| a.children == b.children));
+        assert_eq!((a_leaves, a.stack_len), (b_leaves, b.stack_len));
+        assert!(a.nodes == b.nodes);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
 /// A node with four children: lower and upper planes along each axis, and references. Empty slots
 /// have an empty box. 128 bytes.
 #[repr(C, align(64))]
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) struct BvhNode {
     planes: [[Vec4; 2]; 3],
     pub(super) children: [u32; 4],

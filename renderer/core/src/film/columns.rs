@@ -37,7 +37,7 @@ impl AsRef<[u32]> for Column {
     }
 }
 
-/// What the name of a column begins with.
+/// Prefix of the names of columns.
 const PREFIX: &str = "sums.";
 
 /// Returns whether a channel of a file, or a layer, has exact sums.

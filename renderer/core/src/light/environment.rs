@@ -149,8 +149,8 @@ impl Environment {
         match &self.kind {
             EnvironmentKind::Constant => UNIFORM_SPHERE_PDF,
             EnvironmentKind::Image(image) => {
-                let (p, jacobian) = image.locate(wi);
-                image.texel(p).density * jacobian
+                let (p, area_per_sr) = image.locate(wi);
+                image.texel(p).density * area_per_sr
             }
         }
     }
@@ -218,11 +218,11 @@ impl Environment {
                 jacobian: 4.0 * PI,
             },
             EnvironmentKind::Image(image) => {
-                let (wi, density) = image.direction(p);
+                let (wi, area_per_sr) = image.direction(p);
                 EnvironmentDirection {
                     wi,
                     radiance: image.texel(p).radiance,
-                    jacobian: 1.0 / density,
+                    jacobian: 1.0 / area_per_sr,
                 }
             }
         }
@@ -298,8 +298,8 @@ impl Environment {
     pub fn part_pdf(&self, part: &EnvironmentPart, wi: Vec3) -> f32 {
         match (&self.kind, part) {
             (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
-                let (p, jacobian) = image.locate(wi);
-                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * jacobian)
+                let (p, area_per_sr) = image.locate(wi);
+                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * area_per_sr)
             }
             (_, EnvironmentPart::Uniform { size, .. }) => UNIFORM_SPHERE_PDF / (size.x * size.y),
             (EnvironmentKind::Constant, EnvironmentPart::Image(_)) => {
@@ -348,30 +348,30 @@ impl EnvironmentImage {
     #[inline(always)]
     pub fn locate(&self, wi: Vec3) -> (Vec2, f32) {
         let local = self.light_from_render * wi;
-        (sphere_to_square(local), self.jacobian(1.0 / local.length()))
+        (sphere_to_square(local), self.area_per_sr(1.0 / local.length()))
     }
 
-    /// Maps a position in the unit square to a unit direction; the inverse of
-    /// [`locate`](Self::locate).
+    /// Maps a position in the unit square to a unit direction, the inverse of
+    /// [`locate`](Self::locate). Also returns the area of the square per steradian there.
     #[inline(always)]
     pub fn direction(&self, p: Vec2) -> (Vec3, f32) {
         let wi = self.render_from_light * square_to_sphere(p);
         let length = wi.length();
-        (wi / length, self.jacobian(length))
+        (wi / length, self.area_per_sr(length))
     }
 
     /// Returns the area of the square per steradian in render space: length³ / (4π |det M|), if
     /// `render_from_light` (M) scales the unit direction of the image to `length`.
     #[inline(always)]
-    fn jacobian(&self, length: f32) -> f32 {
+    fn area_per_sr(&self, length: f32) -> f32 {
         UNIFORM_SPHERE_PDF * length * length * length / self.determinant
     }
 
     /// Converts a sampled position and its density per area of the square to direction, radiance
     /// and density per steradian.
     fn direction_sample(&self, (p, density): (Vec2, f32)) -> (Vec3, Vec3, f32) {
-        let (wi, jacobian) = self.direction(p);
-        (wi, self.texel(p).radiance, density * jacobian)
+        let (wi, area_per_sr) = self.direction(p);
+        (wi, self.texel(p).radiance, density * area_per_sr)
     }
 
     /// Returns the texel at a position in the unit square.

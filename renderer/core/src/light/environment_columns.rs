@@ -71,7 +71,7 @@ impl<'a> EnvironmentSamples<'a> {
     ) {
         for (lane, texel) in texels.iter_mut().enumerate() {
             let (p, [density]): (Vec2, [f32; 1]) = (points.get(lane), densities.get(lane));
-            let (wi, jacobian) = image.direction(p);
+            let (wi, area_per_sr) = image.direction(p);
             let frame = Frame {
                 t: self.frame[0].get(lane),
                 b: self.frame[1].get(lane),
@@ -79,7 +79,7 @@ impl<'a> EnvironmentSamples<'a> {
             };
             self.wi.set(lane, wi);
             self.local.set(lane, frame.local_direction(wi));
-            self.pdf.set(lane, [density * jacobian]);
+            self.pdf.set(lane, [density * area_per_sr]);
             *texel = image.texel_index(p);
         }
     }
@@ -144,16 +144,16 @@ impl Environment {
                 pdf: Columns::splat([UNIFORM_SPHERE_PDF]),
             };
         };
-        let (mut indices, mut jacobians) = ([0; COLUMN_LEN], Columns::ZERO);
+        let (mut indices, mut areas_per_sr) = ([0; COLUMN_LEN], Columns::ZERO);
         dispatch!(Level::new(), simd => {
-            locate_columns(simd, image, wi, &mut indices, &mut jacobians)
+            locate_columns(simd, image, wi, &mut indices, &mut areas_per_sr)
         });
         let mut columns = EnvironmentColumns { radiance: Columns::ZERO, pdf: Columns::ZERO };
         for (lane, index) in indices.into_iter().enumerate() {
             let texel = &image.texels[index as usize];
-            let [jacobian] = jacobians.get(lane);
+            let [area_per_sr] = areas_per_sr.get(lane);
             columns.radiance.set(lane, texel.radiance);
-            columns.pdf.set(lane, [texel.density * jacobian]);
+            columns.pdf.set(lane, [texel.density * area_per_sr]);
         }
         columns
     }
@@ -165,12 +165,12 @@ fn locate_columns<S: Simd>(
     image: &EnvironmentImage,
     wi: &Columns<3>,
     indices: &mut [u32; COLUMN_LEN],
-    jacobians: &mut Columns<1>,
+    areas_per_sr: &mut Columns<1>,
 ) {
     for (lane, index) in indices.iter_mut().enumerate() {
-        let (p, jacobian) = image.locate(wi.get(lane));
+        let (p, area_per_sr) = image.locate(wi.get(lane));
         *index = image.texel_index(p);
-        jacobians.set(lane, [jacobian]);
+        areas_per_sr.set(lane, [area_per_sr]);
     }
 }
 

@@ -61,7 +61,8 @@ pub trait Light {
     fn power(&self, scene_radius: f32) -> f32;
 }
 
-/// A batch of up to [`COLUMN_LEN`](lightbound_math::COLUMN_LEN) light samples, which are computed together.
+/// A batch of up to [`COLUMN_LEN`](lightbound_math::COLUMN_LEN) light samples, which are computed
+/// together.
 pub trait LightSamples {
     /// Returns whether the batch is full.
     fn is_full(&self) -> bool;

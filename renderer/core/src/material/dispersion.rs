@@ -76,7 +76,7 @@ impl DispersiveIndex {
         Some(DispersiveIndex { indices, representative: [low, high, index(HELIUM_D_NM)] })
     }
 
-    /// Returns the index with a function applied to it. The function must be increasing, with
+    /// Returns the index with a function applied to it. The function must not decrease, with
     /// positive and finite values.
     pub fn map(&self, f: impl Fn(f32) -> f32) -> DispersiveIndex {
         DispersiveIndex {

@@ -78,8 +78,8 @@ impl PiecewiseConstant2d {
         (vec2(x, y), self.density(p_row, p_column))
     }
 
-    /// Samples a point for each pair of random numbers, like [`Self::sample`]. Tables of large grids
-    /// exceed the caches: the lookups of all lanes overlap.
+    /// Samples a point for each pair of random numbers, like [`Self::sample`]. Tables of large
+    /// grids exceed the caches: the lookups of all lanes overlap.
     pub fn sample_columns(&self, u: &Columns<2>) -> (Columns<2>, Columns<1>) {
         let (mut points, mut densities) = (Columns::ZERO, Columns::ZERO);
         let mut p_rows = [0.0; COLUMN_LEN];
@@ -228,7 +228,8 @@ fn fill_cdf(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 
     sum
 }
 
-/// Returns the length of the guide table of a CDF of `n` cells: a power of two, about n / 2.
+/// Returns the length of the guide table of a CDF of `n` cells: a power of two between n / 2
+/// and n.
 fn guide_len(n: usize) -> usize {
     n.div_ceil(2).next_power_of_two()
 }
@@ -259,7 +260,7 @@ fn cell_of(borders: &[f32], u: f32) -> usize {
 fn invert(cdf: &[f32], first: usize, u: f32) -> (usize, f32, f32) {
     let n = cdf.len() - 1;
     let mut i = first;
-    // An interval of the guide has two borders on average, so four comparisons without branches
+    // An interval of the guide has at most two borders on average, so four comparisons without branches
     // mostly suffice. The last border, 1, is greater than u.
     loop {
         let passed: usize = (1..=4).map(|k| usize::from(cdf[(i + k).min(n)] <= u)).sum();

@@ -3,8 +3,7 @@
 //! Arvo 1995, *Stratified Sampling of Spherical Triangles*, in the form of Peters 2021, *BRDF
 //! Importance Sampling for Polygonal Lights*, which needs no inverse cosines. A sample is returned
 //! as barycentric coordinates, so that points lie on the triangle even where its plane is seen
-//! edge-on. All functions compile to code without branches, so
-//! loops over them use SIMD.
+//! edge-on. All functions compile to code without branches, so loops over them use SIMD.
 
 use super::warp::{atan_octant, sin_cos_octant};
 use crate::{Vec2, Vec3, vec2};

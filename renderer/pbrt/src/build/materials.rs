@@ -44,7 +44,7 @@ const MIN_ALPHA: f32 = 1e-3;
 const DEFAULT_WALK_DEPTH: i32 = 10;
 
 /// Rough glass with an index of refraction closer to 1 is smooth, because rounding errors dominate
-/// the half vector of refraction: `dielectric.wgsl` scatters nothing.
+/// the half vector of refraction: `dielectric.wgsl` scatters nothing (`MIN_INDEX_DIFFERENCE`).
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
 
 impl Builder<'_> {

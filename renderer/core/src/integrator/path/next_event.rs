@@ -97,35 +97,33 @@ impl<'a> Wavefront<'a> {
                 self.triangle_samples.samples.push(light, front, surface.p, &surface.frame, u)
             }) {
                 self.triangle_samples.vertices.push((row as u32, probability));
-                self.push_samples(batch, |wavefront| &mut wavefront.triangle_samples, COLUMN_LEN);
+                if self.triangle_samples.samples.is_full() {
+                    self.push_samples(batch, |wavefront| &mut wavefront.triangle_samples);
+                }
             } else if environment.is_some_and(|light| {
                 self.environment_samples.samples.push(light, &surface.frame, u)
             }) {
                 self.environment_samples.vertices.push((row as u32, probability));
-                self.push_samples(
-                    batch,
-                    |wavefront| &mut wavefront.environment_samples,
-                    COLUMN_LEN,
-                );
+                if self.environment_samples.samples.is_full() {
+                    self.push_samples(batch, |wavefront| &mut wavefront.environment_samples);
+                }
             } else if let Some(light) = self.light_picker.sample(&choice, surface.p, u) {
                 let wi = surface.frame.local_direction(light.wi);
                 self.push_candidate(batch, row, light, wi, probability * light.pdf);
             }
         }
-        self.push_samples(batch, |wavefront| &mut wavefront.triangle_samples, 1);
-        self.push_samples(batch, |wavefront| &mut wavefront.environment_samples, 1);
+        self.push_samples(batch, |wavefront| &mut wavefront.triangle_samples);
+        self.push_samples(batch, |wavefront| &mut wavefront.environment_samples);
     }
 
-    /// If there are at least `min_count` pending samples, computes them, and adds them as
-    /// candidates.
+    /// Computes the pending samples, and adds them as candidates.
     fn push_samples<S: LightSamples>(
         &mut self,
         batch: &mut PreparedBatch<'_, 'a>,
         pending: impl Fn(&mut Self) -> &mut PendingSamples<S>,
-        min_count: usize,
     ) {
         let count = pending(self).vertices.len();
-        if count < min_count {
+        if count == 0 {
             return;
         }
         pending(self).samples.compute();

@@ -279,8 +279,11 @@ fn split_wide(
     let (mut children, mut count) = ([set; 4], 1);
     while count < 4 {
         let splittable = (0..count).filter(|&i| children[i].len() > leaf_size);
-        let area = |&i: &usize| children[i].bounds.half_area();
-        let Some(largest) = splittable.max_by(|a, b| area(a).total_cmp(&area(b))) else { break };
+        let area = |i: usize| children[i].bounds.half_area();
+        let compare = |&a: &usize, &b: &usize| {
+            area(a).total_cmp(&area(b)).then(children[a].len().cmp(&children[b].len()))
+        };
+        let Some(largest) = splittable.max_by(compare) else { break };
         let Set { start, end, .. } = children[largest];
         let Split { len, bounds } = split(&mut elements[start..end], depth);
         children[largest] = Set { start, end: start + len, bounds: bounds[0] };

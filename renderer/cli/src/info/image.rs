@@ -28,7 +28,7 @@ pub struct ImageInfo {
     layers: Vec<LayerInfo>,
     /// Number of channels with exact sums.
     sums: usize,
-    /// Number of pixels whose depth is [`NO_DEPTH`].
+    /// Number of pixels with the depth [`NO_DEPTH`].
     without_surface: usize,
 }
 

@@ -74,8 +74,8 @@ impl ImageFile {
         if let Some(output) = destination.output(self) {
             let Some(path) = output.path().filter(|_| !output.is_write_once()) else {
                 return progress.warn(&format!(
-                    "the image so far is not written, since {} can receive only one image; the rendering \
-                     continues",
+                    "the image so far is not written, since {} can receive only one image; the \
+                     rendering continues",
                     output.name().display()
                 ));
             };

@@ -70,7 +70,7 @@ impl Element {
     }
 }
 
-/// A box whose coordinates are the first three of each corner.
+/// A box. The fourth component of each corner has no meaning.
 #[derive(Clone, Copy)]
 struct Bounds {
     lower: Vec4,
@@ -125,7 +125,7 @@ enum Tree<L> {
     Large(Vec<(Bounds, Tree<L>)>),
 }
 
-/// A set whose node is still missing, with the place of its reference.
+/// A set without a node yet, and where to store the reference to the node.
 struct Pending {
     set: Set,
     /// Parent node and slot; `None` for a root.

@@ -382,6 +382,21 @@ mod tests {
     }
 
     #[test]
+    fn samples_in_columns_are_those_of_single_points() {
+        let d = PiecewiseConstant2d::new(&bumps(37, 23), 37).unwrap();
+        let all: Vec<Vec2> = points(50 * COLUMN_LEN as u32, 9).collect();
+        for group in all.chunks(COLUMN_LEN) {
+            let mut u = Columns::ZERO;
+            group.iter().enumerate().for_each(|(lane, &point)| u.set(lane, point));
+            let (p, density) = d.sample_columns(&u);
+            for (lane, &point) in group.iter().enumerate() {
+                let [density] = density.get(lane);
+                assert_eq!((p.get(lane), density), d.sample(point));
+            }
+        }
+    }
+
+    #[test]
     fn sample_and_pdf_agree_at_every_border() {
         // Widths that are not powers of two round at borders. A weight of 10⁶ among ones leaves
         // cells of a single step.

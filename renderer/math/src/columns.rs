@@ -3,11 +3,15 @@
 /// Items per column: the number of floats in the widest SIMD registers.
 pub const COLUMN_LEN: usize = 16;
 
+/// One float for each of [`COLUMN_LEN`] items.
+pub type Column = [f32; COLUMN_LEN];
+
 /// A structure of arrays: `N` floats for each of [`COLUMN_LEN`] items.
 ///
 /// *Shape*: `[component][item]`.
 #[derive(Clone, Copy, Debug)]
-pub struct Columns<const N: usize>([[f32; COLUMN_LEN]; N]);
+#[repr(align(64))]
+pub struct Columns<const N: usize>(pub [Column; N]);
 
 impl<const N: usize> Columns<N> {
     /// All zeros.
@@ -35,6 +39,10 @@ impl<const N: usize> Columns<N> {
     /// Returns the values of one item.
     #[inline(always)]
     pub fn get<V: From<[f32; N]>>(&self, lane: usize) -> V {
-        V::from(std::array::from_fn(|i| self.0[i][lane]))
+        let mut values = [0.0; N];
+        for (value, column) in values.iter_mut().zip(&self.0) {
+            *value = column[lane];
+        }
+        V::from(values)
     }
 }

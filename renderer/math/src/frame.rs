@@ -67,6 +67,7 @@ impl Frame {
     }
 
     /// Transforms a vector from the frame to world space.
+    #[inline(always)]
     pub fn to_world(&self, v: Vec3) -> Vec3 {
         self.t * v.x + self.b * v.y + self.n * v.z
     }

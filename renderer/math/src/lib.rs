@@ -32,7 +32,7 @@ pub mod spectrum;
 mod transform;
 
 pub use aabb::Aabb;
-pub use columns::{COLUMN_LEN, Columns};
+pub use columns::{COLUMN_LEN, Column, Columns};
 pub use cone::Cone;
 pub use direction_box::{DirectionBoxes, Viewpoint};
 pub use frame::Frame;

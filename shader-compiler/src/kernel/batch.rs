@@ -162,6 +162,28 @@ impl Batch {
         }
     }
 
+    /// Copies `count` ports of all evaluations of another batch, starting with port `other_first`,
+    /// to the ports of this batch, starting with port `first`. The batches have the same numbers of
+    /// rows and lanes.
+    pub fn copy_ports(&mut self, first: usize, other: &Batch, other_first: usize, count: usize) {
+        assert!(
+            (self.rows, self.lanes) == (other.rows, other.lanes)
+                && first + count <= self.ports
+                && other_first + count <= other.ports,
+            "the batches differ in shape, or the ports are out of range"
+        );
+        let (lanes, words) = (self.lanes, count * self.lanes);
+        let (to_stride, from_stride) = (self.ports * lanes, other.ports * lanes);
+        let source: &[u32] = bytemuck::cast_slice(&other.storage);
+        let groups = self.groups();
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
+        for group in 0..groups {
+            all[group * to_stride + first * lanes..][..words].copy_from_slice(
+                &source[group * from_stride + other_first * lanes..][..words],
+            );
+        }
+    }
+
     /// Truncates the batch to `rows` evaluations. The remaining lanes of the last group repeat the
     /// last row: code runs on them as well, and stale words could keep a loop running.
     pub fn truncate(&mut self, rows: usize) {
@@ -294,6 +316,20 @@ mod tests {
             };
             for k in 0..batch.groups() * lanes {
                 assert_eq!(row(k), [k.min(8) as u32, 10, 20], "{target}");
+            }
+        }
+    }
+
+    #[test]
+    fn ports_are_copied_in_all_rows() {
+        for target in Target::ALL {
+            let mut source = Batch::new(target, 4, 11);
+            (0..11).for_each(|row| source.set_row(row, 0, &[0, 1, 2, 3].map(|x| 10 * row as u32 + x)));
+            let mut batch = Batch::new(target, 3, 11);
+            batch.copy_ports(0, &source, 2, 2);
+            for row in 0..11 {
+                let words = [0, 1, 2].map(|port| batch.bits(row, port));
+                assert_eq!(words, [10 * row as u32 + 2, 10 * row as u32 + 3, 0], "{target}");
             }
         }
     }

@@ -117,8 +117,7 @@ impl Builtin {
                     .iter_mut()
                     .zip(indices)
                     .for_each(|(ray, &index)| *ray = rays[index as usize]);
-                let packet = Packet::new(simd, &packet_rays[..indices.len()]);
-                let mut end = packet.ends();
+                let (packet, mut end) = Packet::new(simd, &packet_rays, indices.len());
                 let mut report_lane_hit =
                     |lane: usize, hit| report_hit(indices[lane] as usize, hit);
                 packet.traverse(

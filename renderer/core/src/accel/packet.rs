@@ -57,7 +57,7 @@ pub(super) fn sort_by_class(rays: &[Ray]) -> (Vec<u32>, [usize; RAY_CLASSES + 1]
 /// Rays of one class, prepared for slab tests and triangles.
 pub(super) struct Packet<'a, S: Simd> {
     simd: S,
-    rays: &'a [Ray],
+    rays: &'a [Ray; MAX_PACKET_RAYS],
     origin: [FloatPacket<S>; 3],
     inverse: [FloatPacket<S>; 3],
     inverse_far: [FloatPacket<S>; 3],
@@ -95,39 +95,39 @@ pub(super) struct PacketHits<S: Simd> {
 }
 
 impl<'a, S: Simd> Packet<'a, S> {
-    /// Prepares traceable rays of one class.
+    /// Prepares `count` traceable rays of one class; the other rays repeat one of them. Returns the
+    /// packet with the inclusive ends of the segments, −∞ for the other rays.
     #[inline(always)]
-    pub(super) fn new(simd: S, rays: &'a [Ray]) -> Packet<'a, S> {
-        let first = rays[0];
-        // Lanes without a ray repeat the first one; their segments are empty.
-        let ray = |lane: usize| rays.get(lane).unwrap_or(&first);
+    pub(super) fn new(
+        simd: S,
+        rays: &'a [Ray; MAX_PACKET_RAYS],
+        count: usize,
+    ) -> (Packet<'a, S>, FloatPacket<S>) {
+        let mut columns = [[0.0; MAX_PACKET_RAYS]; 8];
+        for (lane, Ray { o, tmin, d, tmax }) in rays.iter().enumerate() {
+            let end = if lane < count { tmax.next_down() } else { f32::NEG_INFINITY };
+            let fields = [o.x, o.y, o.z, *tmin, d.x, d.y, d.z, end];
+            columns.iter_mut().zip(fields).for_each(|(column, x)| column[lane] = x);
+        }
+        let load = |k: usize| FloatPacket::from_slice(simd, &columns[k]);
         let one = FloatPacket::splat(simd, 1.0);
-        let d: [FloatPacket<S>; 3] =
-            std::array::from_fn(|axis| FloatPacket::from_fn(simd, |lane| ray(lane).d[axis]));
-        let inverse = d.map(|d| one / d);
-        let axes = axes(&first);
+        let d = [load(4), load(5), load(6)];
+        let inverse = [one / d[0], one / d[1], one / d[2]];
+        let far = FAR_ROUNDING_SCALE;
+        let axes = axes(&rays[0]);
         let [x, y, z] = axes;
-        Packet {
+        let packet = Packet {
             simd,
             rays,
-            origin: std::array::from_fn(|axis| {
-                FloatPacket::from_fn(simd, |lane| ray(lane).o[axis])
-            }),
+            origin: [load(0), load(1), load(2)],
             inverse,
-            inverse_far: inverse.map(|i| i * FAR_ROUNDING_SCALE),
-            upper: std::array::from_fn(|axis| first.d[axis].is_sign_negative()),
-            tmin: FloatPacket::from_fn(simd, |lane| ray(lane).tmin),
+            inverse_far: [inverse[0] * far, inverse[1] * far, inverse[2] * far],
+            upper: std::array::from_fn(|axis| rays[0].d[axis].is_sign_negative()),
+            tmin: load(3),
             axes,
             shear: [d[x] / d[z], d[y] / d[z], one / d[z]],
-        }
-    }
-
-    /// Returns the inclusive ends of the segments; −∞ in unused lanes.
-    #[inline(always)]
-    pub(super) fn ends(&self) -> FloatPacket<S> {
-        FloatPacket::from_fn(self.simd, |lane| {
-            self.rays.get(lane).map_or(f32::NEG_INFINITY, |ray| ray.tmax.next_down())
-        })
+        };
+        (packet, load(7))
     }
 
     /// Calls `leaf` with each leaf that rays enter before their ends, near leaves first, and a bit

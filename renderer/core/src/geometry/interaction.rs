@@ -5,27 +5,29 @@
 
 use super::mesh::{DEFAULT_UVS, NO_NORMALS, TriangleVertices};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
+use crate::texture::Lookup;
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec3};
 
 /// A surface hit by a ray, with the direction to the ray's origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SurfaceInteraction {
+struct SurfaceInteraction {
     /// The surface at the hit.
-    pub surface: Surface,
+    surface: Surface,
     /// Direction towards the ray's origin in the shading frame, normalised as shaders require
     /// ([`Frame::local_direction`]).
-    pub wo: Vec3,
+    wo: Vec3,
 }
 
-/// Input of a batch: vertex attributes of triangles, hits and ray directions.
-struct TriangleColumns {
+/// Vertex attributes of hit triangles: the input of [`Geometry::interactions`], kept between calls
+/// to save its initialisation.
+pub struct TriangleColumns {
     p: [Columns<3>; 3],
     n: [Columns<3>; 3],
     uv: [Columns<2>; 3],
-    /// Whether any lane has vertex normals.
+    /// Whether any lane has or had vertex normals.
     has_normals: bool,
-    /// Whether any lane has texture coordinates.
+    /// Whether any lane has or had texture coordinates.
     has_uvs: bool,
     /// Winding of the triangle, and normal sign of the primitive.
     signs: Columns<2>,
@@ -35,16 +37,19 @@ struct TriangleColumns {
     d: Columns<3>,
 }
 
-/// Output of a batch: interactions.
-struct InteractionColumns {
-    p: Columns<3>,
-    ng: Columns<3>,
-    t: Columns<3>,
-    b: Columns<3>,
-    n: Columns<3>,
+/// Up to [`COLUMN_LEN`] surface interactions.
+pub struct InteractionColumns {
+    /// As [`Surface::p`].
+    pub p: Columns<3>,
+    /// As [`Surface::ng`].
+    pub ng: Columns<3>,
+    /// The axes `t`, `b` and `n` of [`Surface::frame`].
+    pub frame: [Columns<3>; 3],
     uv: Columns<2>,
     offset: Columns<1>,
-    wo: Columns<3>,
+    /// Direction towards the ray's origin in the shading frame, normalised as shaders require
+    /// ([`Frame::local_direction`]).
+    pub wo: Columns<3>,
 }
 
 impl SurfaceInteraction {
@@ -55,47 +60,43 @@ impl SurfaceInteraction {
 }
 
 impl Geometry {
-    /// Computes the interaction of each hit; none may be a miss. `interactions` is cleared first.
+    /// Computes the interactions of up to [`COLUMN_LEN`] hits; none may be a miss. The first lanes
+    /// of `output` are set, one for each hit; the others are unspecified. `input` is a scratch
+    /// buffer.
+    ///
+    /// # Panics
+    /// If there are more than [`COLUMN_LEN`] hits.
     pub fn interactions<'a>(
         &self,
-        hits: impl Iterator<Item = (&'a Hit, &'a Ray)>,
-        interactions: &mut Vec<SurfaceInteraction>,
+        hits: impl Iterator<Item = (&'a Hit, &'a Ray)> + Clone,
+        input: &mut TriangleColumns,
+        output: &mut InteractionColumns,
     ) {
-        interactions.clear();
-        let (mut input, mut output) = (TriangleColumns::EMPTY, InteractionColumns::EMPTY);
-        let level = Level::new();
-        let mut hits = hits.peekable();
-        while hits.peek().is_some() {
-            let mut scalar_lanes = 0u32;
-            let mut batch = [(Hit::MISS, Vec3::ZERO); COLUMN_LEN];
-            let mut count = 0;
-            for (lane, (hit, ray)) in hits.by_ref().take(COLUMN_LEN).enumerate() {
-                batch[lane] = (*hit, ray.d);
-                count = lane + 1;
-                let primitive = &self.primitives[hit.primitive as usize];
-                match &primitive.shape {
-                    Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
-                        input.set(lane, mesh, hit, primitive.normal_sign(), ray.d);
-                    }
-                    _ => scalar_lanes |= 1 << lane,
+        let mut scalar_lanes = 0u32;
+        for (lane, (hit, ray)) in hits.clone().enumerate() {
+            let primitive = &self.primitives[hit.primitive as usize];
+            match &primitive.shape {
+                Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
+                    input.set(lane, mesh, hit, primitive.normal_sign(), ray.d);
                 }
+                _ => scalar_lanes |= 1 << lane,
             }
-            dispatch!(level, simd => compute(simd, &input, &mut output));
-            for (lane, (hit, d)) in batch[..count].iter().enumerate() {
-                let interaction = output.get(lane);
-                let is_scalar = scalar_lanes >> lane & 1 != 0 || interaction.surface.ng.x.is_nan();
-                interactions.push(if is_scalar {
-                    SurfaceInteraction::new(self.surface(hit), *d)
-                } else {
-                    interaction
-                });
+        }
+        let nan_lanes = dispatch!(Level::new(), simd => compute(simd, input, output));
+        let scalar_lanes = scalar_lanes | nan_lanes;
+        if scalar_lanes != 0 {
+            for (lane, (hit, ray)) in hits.enumerate() {
+                if scalar_lanes >> lane & 1 != 0 {
+                    output.set(lane, SurfaceInteraction::new(self.surface(hit), ray.d));
+                }
             }
         }
     }
 }
 
 impl TriangleColumns {
-    const EMPTY: TriangleColumns = TriangleColumns {
+    /// No triangles.
+    pub const EMPTY: TriangleColumns = TriangleColumns {
         p: [Columns::ZERO; 3],
         n: [Columns::splat(NO_NORMALS[0].to_array()); 3],
         uv: [
@@ -155,12 +156,11 @@ fn set_vertices<V: Into<[f32; N]>, const N: usize>(
 }
 
 impl InteractionColumns {
-    const EMPTY: InteractionColumns = InteractionColumns {
+    /// No interactions.
+    pub const EMPTY: InteractionColumns = InteractionColumns {
         p: Columns::ZERO,
         ng: Columns::ZERO,
-        t: Columns::ZERO,
-        b: Columns::ZERO,
-        n: Columns::ZERO,
+        frame: [Columns::ZERO; 3],
         uv: Columns::ZERO,
         offset: Columns::ZERO,
         wo: Columns::ZERO,
@@ -170,35 +170,44 @@ impl InteractionColumns {
     fn set(&mut self, lane: usize, SurfaceInteraction { surface, wo }: SurfaceInteraction) {
         self.p.set(lane, surface.p);
         self.ng.set(lane, surface.ng);
-        self.t.set(lane, surface.frame.t);
-        self.b.set(lane, surface.frame.b);
-        self.n.set(lane, surface.frame.n);
+        let Frame { t, b, n } = surface.frame;
+        self.frame.iter_mut().zip([t, b, n]).for_each(|(columns, axis)| columns.set(lane, axis));
         self.uv.set(lane, surface.uv);
         self.offset.set(lane, [surface.offset]);
         self.wo.set(lane, wo);
     }
 
+    /// Returns the surface of a lane.
     #[inline(always)]
-    fn get(&self, lane: usize) -> SurfaceInteraction {
+    pub fn surface(&self, lane: usize) -> Surface {
         let [offset] = self.offset.get(lane);
-        let frame = Frame { t: self.t.get(lane), b: self.b.get(lane), n: self.n.get(lane) };
-        let surface = Surface {
-            p: self.p.get(lane),
-            ng: self.ng.get(lane),
-            frame,
-            uv: self.uv.get(lane),
-            offset,
-        };
-        SurfaceInteraction { surface, wo: self.wo.get(lane) }
+        let (p, ng, uv) = (self.p.get(lane), self.ng.get(lane), self.uv.get(lane));
+        Surface { p, ng, frame: self.frame(lane), uv, offset }
+    }
+
+    /// Returns the shading frame of a lane.
+    #[inline(always)]
+    pub fn frame(&self, lane: usize) -> Frame {
+        let [t, b, n] = &self.frame;
+        Frame { t: t.get(lane), b: b.get(lane), n: n.get(lane) }
+    }
+
+    /// Returns the point of a lane for texture lookups.
+    #[inline]
+    pub fn lookup(&self, lane: usize) -> Lookup {
+        Lookup { p: self.p.get(lane), uv: self.uv.get(lane) }
     }
 }
 
-/// Computes the interactions of all lanes.
+/// Computes the interactions of all lanes. Returns a mask of lanes whose normal underflows in
+/// single precision.
 #[inline(always)]
-fn compute<S: Simd>(_: S, input: &TriangleColumns, output: &mut InteractionColumns) {
+fn compute<S: Simd>(_: S, input: &TriangleColumns, output: &mut InteractionColumns) -> u32 {
     for lane in 0..COLUMN_LEN {
         output.set(lane, input.interaction(lane));
     }
+    let [ng_x, ..] = &output.ng.0;
+    (0..COLUMN_LEN).map(|lane| u32::from(ng_x[lane].is_nan()) << lane).sum()
 }
 
 #[cfg(test)]
@@ -274,17 +283,19 @@ mod tests {
                 hits.push((Hit { t: 1.0, u, v, primitive, element, instance }, ray));
             }
         }
-        // Batches with hits of one target, and mixed batches; some do not fill all lanes.
+        // Groups with hits of one target, and mixed groups; some do not fill all lanes.
         let mut mixed = hits.clone();
         mixed.sort_by_key(|(hit, _)| (hit.u.to_bits(), hit.primitive));
-        let mut interactions = Vec::new();
-        for hits in hits.chunks(70).chain([&hits[..0], &hits[..1], &mixed[..]]) {
-            geometry.interactions(hits.iter().map(|(hit, ray)| (hit, ray)), &mut interactions);
-            assert_eq!(interactions.len(), hits.len());
-            for (interaction, (hit, ray)) in interactions.iter().zip(hits) {
+        let (mut input, mut output) = (TriangleColumns::EMPTY, InteractionColumns::EMPTY);
+        let groups = hits.chunks(70).flat_map(|hits| hits.chunks(COLUMN_LEN));
+        for hits in groups.chain([&hits[..0], &hits[..1]]).chain(mixed.chunks(COLUMN_LEN)) {
+            let pairs = hits.iter().map(|(hit, ray)| (hit, ray));
+            geometry.interactions(pairs, &mut input, &mut output);
+            for (lane, (hit, ray)) in hits.iter().enumerate() {
                 let surface = geometry.surface(hit);
                 let wo = surface.frame.local_direction(-ray.d);
-                assert_eq!((interaction.surface, interaction.wo), (surface, wo), "{hit:?}");
+                let interaction = (output.surface(lane), output.wo.get(lane));
+                assert_eq!(interaction, (surface, wo), "{hit:?}");
             }
         }
     }

@@ -25,7 +25,7 @@ use std::ops::Range;
 
 pub use bilinear::BilinearMesh;
 pub use disk::Disk;
-pub use interaction::SurfaceInteraction;
+pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use sphere::Sphere;
 
@@ -231,6 +231,7 @@ impl Surface {
     /// offset was sufficient for 60,000 random rays from each type of shape. The offset should be
     /// small: near an edge between walls at an acute angle, a larger one would put the origin
     /// beyond the other wall.
+    #[inline(always)]
     pub fn offset_ray_origin(&self, d: Vec3) -> Vec3 {
         self.p + self.ng * self.offset.copysign(self.ng.dot(d))
     }

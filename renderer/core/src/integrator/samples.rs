@@ -6,7 +6,7 @@ use crate::scene::Scene;
 use crate::settings::RenderSettings;
 use glam::Mat3;
 use lightbound_math::sampling::{PathKey, Sampler};
-use lightbound_math::{Ray, Vec3, vec2};
+use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3, vec2};
 use std::ops::Range;
 
 /// Set of four sampler dimensions of the camera ray. Each scattering event uses two later sets.
@@ -56,21 +56,31 @@ impl<'a> TileSamples<'a> {
     ) {
         self.samples.clear();
         for (x, y) in tile.window().pixels() {
-            for pixel_sample in pixel_samples.clone() {
-                let key = self.sampler.path_key(x, y, pixel_sample);
-                let (ray, weight) = self.camera_ray(key, x, y);
-                add_path(ray, self.samples.len() as u32, key);
-                self.samples.push(Sample { x, y, pixel_sample, weight, radiance: Vec3::ZERO });
+            self.samples.extend(pixel_samples.clone().map(|pixel_sample| Sample {
+                x,
+                y,
+                pixel_sample,
+                weight: 0.0,
+                radiance: Vec3::ZERO,
+            }));
+        }
+        let (mut keys, mut u) = ([PathKey::ZERO; COLUMN_LEN], Columns::ZERO);
+        let mut index = 0;
+        for samples in self.samples.chunks_mut(COLUMN_LEN) {
+            for (key, s) in keys.iter_mut().zip(&*samples) {
+                *key = self.sampler.path_key(s.x, s.y, s.pixel_sample);
+            }
+            self.sampler.get4_columns(&keys, CAMERA_SET, &mut u);
+            for (lane, s) in samples.iter_mut().enumerate() {
+                let [u0, u1, lens_u, lens_v] = u.get(lane);
+                let (offset, weight) = self.settings.filter.sample(vec2(u0, u1));
+                let raster = vec2(s.x as f32 + 0.5, s.y as f32 + 0.5) + offset;
+                let ray = self.scene.camera.ray(raster, vec2(lens_u, lens_v));
+                s.weight = weight;
+                add_path(ray, index, keys[lane]);
+                index += 1;
             }
         }
-    }
-
-    /// Generates the camera ray of a sample of pixel (x, y); returns it with the filter weight.
-    fn camera_ray(&self, key: PathKey, x: u32, y: u32) -> (Ray, f32) {
-        let [u0, u1, lens_u, lens_v] = self.sampler.get4(key, CAMERA_SET);
-        let (offset, weight) = self.settings.filter.sample(vec2(u0, u1));
-        let raster = vec2(x as f32 + 0.5, y as f32 + 0.5) + offset;
-        (self.scene.camera.ray(raster, vec2(lens_u, lens_v)), weight)
     }
 
     /// Adds radiance to a sample.

@@ -1,11 +1,12 @@
 //! Batched shader evaluation: evaluates many shading points at a time, in full SIMD groups.
 //!
-//! A batch belongs to one shader and passes through the following states. Each state is a separate
-//! type, so calls in the wrong order do not compile:
+//! The points of a batch belong to one shader. They are set and read in groups of [`COLUMN_LEN`]
+//! rows. A batch passes through the following states. Each state is a separate type, so calls in
+//! the wrong order do not compile:
 //!
 //! 1. [`ShadingBatch`] collects shading points.
-//! 2. [`PreparedBatch`] holds their material parameters and direction trees, and collects
-//!    directions of incident light.
+//! 2. [`PreparedBatch`] holds their material parameters and direction trees, and collects a
+//!    direction of incident light for each point.
 //! 3. [`EvaluatedBatch`] holds the BSDF values for these directions.
 //! 4. [`SampledBatch`] holds a sampled direction for each point. It follows state 2 or 3.
 //!
@@ -15,18 +16,21 @@
 use super::ShadingCounts;
 use super::directions::DirectionPicker;
 use crate::direction_tree::ShiftedTree;
-use crate::geometry::Surface;
 use crate::material::{Program, ShaderBinding, ShaderInstance};
-use lightbound_math::{Vec2, Vec3, vec2, vec3};
+use crate::texture::Lookup;
+use lightbound_math::{COLUMN_LEN, Column, Columns, Vec3, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Target, Texture};
 
-/// BSDF value and sampling density of one direction.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BsdfValue {
+/// BSDF values and sampling densities of a group of directions.
+pub(super) struct BsdfColumns {
     /// BSDF × cosine, 1/sr.
-    pub s: Vec3,
-    /// Density with which BSDF sampling generates the direction, 1/sr.
-    pub pdf: f32,
+    pub s: Columns<3>,
+    /// Densities with which BSDF sampling generates the directions, 1/sr.
+    pub pdf: Column,
+}
+
+impl BsdfColumns {
+    pub const ZERO: BsdfColumns = BsdfColumns { s: Columns::ZERO, pdf: [0.0; COLUMN_LEN] };
 }
 
 /// Scratch buffers of shading batches, reused from batch to batch.
@@ -35,9 +39,6 @@ pub(super) struct ShadingBuffers<'a> {
     scatter: Batch,
     evaluate: Batch,
     results: Batch,
-    points: usize,
-    /// Index of the shading point of each row of `evaluate`.
-    lit_points: Vec<usize>,
     counts: ShadingCounts,
     /// Samples directions instead of some shaders' samplers, and builds their direction trees;
     /// `None` for integrators without direction trees.
@@ -66,8 +67,6 @@ impl<'a> ShadingBuffers<'a> {
             scatter: batch(),
             evaluate: batch(),
             results: batch(),
-            points: 0,
-            lit_points: Vec::new(),
             counts: ShadingCounts::default(),
             direction_picker,
             shader: 0,
@@ -87,12 +86,11 @@ impl<'a> ShadingBuffers<'a> {
         capacity: usize,
     ) -> ShadingBatch<'b, 'a> {
         let program = &binding.program;
-        self.points = 0;
-        self.lit_points.clear();
-        self.scatter.reshape(SCATTER_PARAMETERS + program.parameter_words, capacity);
-        self.evaluate.reshape(EVALUATE_PARAMETERS + program.parameter_words, capacity);
+        let rows = capacity.next_multiple_of(COLUMN_LEN);
+        self.scatter.reshape(SCATTER_PARAMETERS + program.parameter_words, rows);
+        self.evaluate.reshape(EVALUATE_PARAMETERS + program.parameter_words, rows);
         if let Some(setup) = &program.setup {
-            self.setup.reshape(setup.inputs().len(), capacity);
+            self.setup.reshape(setup.inputs().len(), rows);
         }
         ShadingBatch { buffers: self, binding }
     }
@@ -102,37 +100,26 @@ impl<'a> ShadingBuffers<'a> {
         self.direction_picker.as_ref().filter(|picker| !picker.uses_shader_sampler())
     }
 
-    /// Copies the material parameters of a point to a row of `evaluate`.
-    #[inline]
-    fn copy_parameters(&mut self, row: usize, point: usize, parameter_words: usize) {
-        self.evaluate.copy_row(
-            row,
+    /// Evaluates the BSDF for the directions in `evaluate`; `directions` is their number for the
+    /// statistics.
+    fn evaluate(&mut self, binding: &ShaderBinding, directions: usize) {
+        let rows = self.scatter.rows();
+        self.evaluate.truncate(rows);
+        self.evaluate.copy_ports(
             EVALUATE_PARAMETERS,
             &self.scatter,
-            point,
             SCATTER_PARAMETERS,
-            parameter_words,
+            binding.program.parameter_words,
         );
-    }
-
-    /// Evaluates the BSDF for the first `rows` rows of `evaluate`.
-    fn evaluate_rows(&mut self, binding: &ShaderBinding, rows: usize) {
-        self.evaluate.truncate(rows);
-        run(
-            &binding.program.evaluate,
-            binding,
-            &self.evaluate,
-            &mut self.results,
-            &mut self.counts,
-        );
+        let kernel = &binding.program.evaluate;
+        run(kernel, binding, &self.evaluate, &mut self.results, directions, &mut self.counts);
     }
 
     /// Samples directions with the picker instead of the shader's own sampler, and evaluates the
     /// BSDF for them.
     fn sample_override(&mut self, binding: &ShaderBinding) {
-        let parameter_words = binding.program.parameter_words;
-        self.evaluate.reshape(EVALUATE_PARAMETERS + parameter_words, self.points);
-        for point in 0..self.points {
+        let rows = self.scatter.rows();
+        for point in 0..rows {
             let [u, v, x, y, z] = self.scatter.floats(point, 0);
             let wo = vec3(x, y, z);
             // Invalid samples get an arbitrary direction and density 0.
@@ -146,9 +133,8 @@ impl<'a> ShadingBuffers<'a> {
                 0,
                 &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits),
             );
-            self.copy_parameters(point, point, parameter_words);
         }
-        self.evaluate_rows(binding, self.points);
+        self.evaluate(binding, rows);
     }
 }
 
@@ -164,54 +150,57 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         self.binding
     }
 
-    /// Adds a shading point. `positions` computes [`Geometry::shader_positions`]. `u` are the
-    /// random numbers for sampling a direction.
+    /// Sets a group of shading points: random numbers for sampling a direction, and outgoing
+    /// directions in the shader's frame.
+    pub fn set_points(&mut self, group: usize, [u, v]: [&Column; 2], wo: &Columns<3>) {
+        let [x, y, z] = &wo.0;
+        write_columns(&mut self.buffers.scatter, group, 0, [u, v, x, y, z]);
+    }
+
+    /// Sets the material of a point. `positions` computes [`Geometry::shader_positions`], `n` is
+    /// the shading normal. The parameters are those for light of a wavelength in nm, or in RGB.
     ///
     /// [`Geometry::shader_positions`]: crate::geometry::Geometry::shader_positions
     #[inline]
-    pub fn push(
+    pub fn set_material(
         &mut self,
+        row: usize,
         (instance, nm): (&ShaderInstance, Option<f32>),
-        surface: &Surface,
+        lookup: impl FnOnce() -> Lookup,
+        n: Vec3,
         positions: impl FnOnce() -> [Vec3; 2],
-        (u, wo): (Vec2, Vec3),
     ) {
         let buffers = &mut *self.buffers;
-        let row = buffers.points;
-        buffers.points += 1;
         buffers.shader = instance.shader;
-        buffers.scatter.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
-        let (batch, first) = match self.binding.program.setup {
+        let (batch, first, lookup) = match self.binding.program.setup {
             Some(_) => {
-                let [p, object] = positions();
-                let point = Program::surface_words(p, object, surface.frame.n, surface.uv);
+                let ([p, object], lookup) = (positions(), lookup());
+                let point = Program::surface_words(p, object, n, lookup.uv);
                 buffers.setup.set_row(row, 0, &point);
-                (&mut buffers.setup, point.len())
+                (&mut buffers.setup, point.len(), lookup)
             }
-            None => (&mut buffers.scatter, SCATTER_PARAMETERS),
+            None => {
+                if let Some(words) = instance.constants() {
+                    buffers.scatter.set_row(row, SCATTER_PARAMETERS, words);
+                    return;
+                }
+                (&mut buffers.scatter, SCATTER_PARAMETERS, lookup())
+            }
         };
-        let set = |word: usize, words: &[u32]| batch.set_row(row, first + word, words);
-        instance.write(&surface.lookup(), nm, set);
+        instance.write(&lookup, nm, |word, words| batch.set_row(row, first + word, words));
     }
 
-    /// Computes the material parameters of all points, and builds direction trees if directions of
-    /// the shader or products with environment lights are sampled from them.
-    pub fn set_up(self) -> PreparedBatch<'b, 'a> {
+    /// Computes the material parameters of the points in the first `rows` rows, and builds
+    /// direction trees if directions of the shader or products with environment lights are sampled
+    /// from them.
+    pub fn set_up(self, rows: usize) -> PreparedBatch<'b, 'a> {
         let ShadingBatch { buffers, binding } = self;
         let parameter_words = binding.program.parameter_words;
+        buffers.scatter.truncate(rows);
         if let Some(kernel) = &binding.program.setup {
-            buffers.setup.truncate(buffers.points);
-            run(kernel, binding, &buffers.setup, &mut buffers.results, &mut buffers.counts);
-            for row in 0..buffers.points {
-                buffers.scatter.copy_row(
-                    row,
-                    SCATTER_PARAMETERS,
-                    &buffers.results,
-                    row,
-                    0,
-                    parameter_words,
-                );
-            }
+            buffers.setup.truncate(rows);
+            run(kernel, binding, &buffers.setup, &mut buffers.results, rows, &mut buffers.counts);
+            buffers.scatter.copy_ports(SCATTER_PARAMETERS, &buffers.results, 0, parameter_words);
         }
         if let Some(picker) = &mut buffers.direction_picker {
             let scatter = &buffers.scatter;
@@ -223,7 +212,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
                         .map(move |word| scatter.bits(row, SCATTER_PARAMETERS + word)),
                 )
             };
-            picker.begin(buffers.shader, (0..buffers.points).map(point));
+            picker.begin(buffers.shader, (0..rows).map(point));
         }
         PreparedBatch { buffers, binding }
     }
@@ -236,11 +225,6 @@ pub(super) struct PreparedBatch<'b, 'a> {
 }
 
 impl<'b, 'a> PreparedBatch<'b, 'a> {
-    /// Returns the shader of the batch.
-    pub fn binding(&self) -> &'b ShaderBinding {
-        self.binding
-    }
-
     /// Iterates over the words of the material parameters of a point.
     pub fn parameters(&self, point: usize) -> impl Iterator<Item = u32> {
         (0..self.binding.program.parameter_words)
@@ -253,22 +237,18 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         self.buffers.direction_picker.as_ref().map(|picker| picker.tree(point))
     }
 
-    /// Adds a direction `wi` of incident light at a point.
-    #[inline]
-    pub fn push_light(&mut self, point: usize, wi: Vec3, wo: Vec3) {
-        let buffers = &mut *self.buffers;
-        let directions = [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits);
-        buffers.evaluate.set_row(buffers.lit_points.len(), 0, &directions);
-        buffers.lit_points.push(point);
+    /// Sets the directions of incident light at a group of points, in the shader's frame.
+    pub fn set_lights(&mut self, group: usize, wi: &Columns<3>, wo: &Columns<3>) {
+        let ([a, b, c], [x, y, z]) = (&wi.0, &wo.0);
+        let evaluate = &mut self.buffers.evaluate;
+        write_columns(evaluate, group, 0, [a, b, c, x, y, z]);
     }
 
-    /// Evaluates the BSDF for all directions of incident light.
-    pub fn evaluate(self) -> EvaluatedBatch<'b, 'a> {
+    /// Evaluates the BSDF for all directions of incident light. `directions` is the number of
+    /// points that have one, for the statistics.
+    pub fn evaluate(self, directions: usize) -> EvaluatedBatch<'b, 'a> {
         let PreparedBatch { buffers, binding } = self;
-        for row in 0..buffers.lit_points.len() {
-            buffers.copy_parameters(row, buffers.lit_points[row], binding.program.parameter_words);
-        }
-        buffers.evaluate_rows(binding, buffers.lit_points.len());
+        buffers.evaluate(binding, directions);
         EvaluatedBatch(PreparedBatch { buffers, binding })
     }
 
@@ -279,9 +259,9 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         if buffers.sampler_override().is_some() {
             buffers.sample_override(binding);
         } else {
-            buffers.scatter.truncate(buffers.points);
-            let kernel = &binding.program.scatter;
-            run(kernel, binding, &buffers.scatter, &mut buffers.results, &mut buffers.counts);
+            let (kernel, rows) = (&binding.program.scatter, buffers.scatter.rows());
+            let ShadingBuffers { scatter, results, counts, .. } = &mut *buffers;
+            run(kernel, binding, scatter, results, rows, counts);
         }
         SampledBatch(PreparedBatch { buffers, binding })
     }
@@ -291,20 +271,16 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
 pub(super) struct EvaluatedBatch<'b, 'a>(PreparedBatch<'b, 'a>);
 
 impl<'b, 'a> EvaluatedBatch<'b, 'a> {
-    /// Returns the BSDF value of a direction, by its index in the order of
-    /// [`PreparedBatch::push_light`].
-    #[inline]
-    pub fn value(&self, light: usize) -> BsdfValue {
+    /// Reads the BSDF values of a group. Lanes after the last point are unspecified.
+    pub fn values(&self, group: usize, BsdfColumns { s, pdf }: &mut BsdfColumns) {
         let buffers = &*self.0.buffers;
-        let [r, g, b, pdf] = buffers.results.floats(light, 0);
-        let pdf = match buffers.sampler_override() {
-            Some(picker) => picker.pdf(
-                buffers.lit_points[light],
-                Vec3::from_array(buffers.evaluate.floats(light, 0)),
-            ),
-            None => pdf,
-        };
-        BsdfValue { s: vec3(r, g, b), pdf }
+        read_columns(&buffers.results, group, 0, &mut s.0);
+        read_columns(&buffers.results, group, 3, std::slice::from_mut(pdf));
+        if let Some(picker) = buffers.sampler_override() {
+            for (point, pdf) in group_rows(&buffers.results, group).zip(pdf) {
+                *pdf = picker.pdf(point, Vec3::from_array(buffers.evaluate.floats(point, 0)));
+            }
+        }
     }
 
     /// Samples a direction at each point.
@@ -317,20 +293,25 @@ impl<'b, 'a> EvaluatedBatch<'b, 'a> {
 pub(super) struct SampledBatch<'b, 'a>(PreparedBatch<'b, 'a>);
 
 impl SampledBatch<'_, '_> {
-    /// Returns the direction sampled at a point and its BSDF value. Density 0 marks an invalid
-    /// sample.
-    #[inline]
-    pub fn direction(&self, point: usize) -> (Vec3, BsdfValue) {
+    /// Reads the sampled directions of a group, in the shader's frame, and their BSDF values.
+    /// Density 0 marks an invalid sample. Lanes after the last point are unspecified.
+    pub fn directions(
+        &self,
+        group: usize,
+        wi: &mut Columns<3>,
+        BsdfColumns { s, pdf }: &mut BsdfColumns,
+    ) {
         let buffers = &*self.0.buffers;
-        if let Some(&pdf) = buffers.sampled_pdfs.get(point) {
-            let [r, g, b] = buffers.results.floats(point, 0);
-            return (
-                Vec3::from_array(buffers.evaluate.floats(point, 0)),
-                BsdfValue { s: vec3(r, g, b), pdf },
-            );
+        if buffers.sampled_pdfs.is_empty() {
+            read_columns(&buffers.results, group, 0, &mut wi.0);
+            read_columns(&buffers.results, group, 3, &mut s.0);
+            read_columns(&buffers.results, group, 6, std::slice::from_mut(pdf));
+        } else {
+            read_columns(&buffers.evaluate, group, 0, &mut wi.0);
+            read_columns(&buffers.results, group, 0, &mut s.0);
+            let rows = group_rows(&buffers.results, group);
+            pdf[..rows.len()].copy_from_slice(&buffers.sampled_pdfs[rows]);
         }
-        let [x, y, z, r, g, b, pdf] = buffers.results.floats(point, 0);
-        (vec3(x, y, z), BsdfValue { s: vec3(r, g, b), pdf })
     }
 
     /// See [`PreparedBatch::parameters`].
@@ -344,28 +325,55 @@ impl SampledBatch<'_, '_> {
     }
 }
 
-/// Returns the refractive index on the side of `wi` divided by the index on the side of `wo`, for a
-/// surface with relative index `eta`; 1 for reflection.
-pub(super) fn eta_ratio(eta: f32, wi: Vec3, wo: Vec3) -> f32 {
-    match wi.z * wo.z < 0.0 {
-        true if wo.z > 0.0 => eta,
-        true => 1.0 / eta,
-        false => 1.0,
+/// Returns the rows of a group.
+fn group_rows(batch: &Batch, group: usize) -> std::ops::Range<usize> {
+    group * COLUMN_LEN..((group + 1) * COLUMN_LEN).min(batch.rows())
+}
+
+/// Writes columns to the rows of a group, in consecutive ports from `first` on.
+#[inline]
+fn write_columns<const N: usize>(
+    batch: &mut Batch,
+    group: usize,
+    first: usize,
+    columns: [&Column; N],
+) {
+    for (port, column) in (first..).zip(columns) {
+        batch.set_rows(group * COLUMN_LEN, port, bytemuck::cast_slice(column));
     }
 }
 
-/// Runs a kernel over the inputs.
+/// Reads the rows of a group from consecutive ports from `first` on.
+#[inline]
+fn read_columns(batch: &Batch, group: usize, first: usize, columns: &mut [Column]) {
+    let rows = group_rows(batch, group);
+    for (port, column) in (first..).zip(columns) {
+        batch.read_rows(rows.start, port, bytemuck::cast_slice_mut(&mut column[..rows.len()]));
+    }
+}
+
+/// Returns the refractive index on the side of `wi` divided by the index on the side of `wo`, for a
+/// surface with relative index `eta`; 1 for reflection.
+#[inline(always)]
+pub(super) fn eta_ratio(eta: f32, wi: Vec3, wo: Vec3) -> f32 {
+    let refracted = if wo.z > 0.0 { eta } else { 1.0 / eta };
+    if wi.z * wo.z < 0.0 { refracted } else { 1.0 }
+}
+
+/// Runs a kernel over the inputs. `evaluations` is the number of rows that are used, for the
+/// statistics.
 fn run(
     kernel: &Kernel,
     binding: &ShaderBinding,
     inputs: &Batch,
     outputs: &mut Batch,
+    evaluations: usize,
     counts: &mut ShadingCounts,
 ) {
     let textures: Vec<&Texture> = binding.textures.iter().map(|texture| &**texture).collect();
     outputs.reshape(kernel.outputs().len(), inputs.rows());
     kernel.run(&textures, inputs, outputs);
-    counts.evaluations += inputs.rows() as u64;
+    counts.evaluations += evaluations as u64;
     counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
     if let Some(port) = kernel.outputs().iter().position(|port| port.name == "capped") {
         counts.capped +=

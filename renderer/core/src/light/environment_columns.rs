@@ -1,4 +1,4 @@
-//! Environment lights in batches: samples of a light, and its radiance along rays that leave the
+//! Environment lights for groups of points: samples of a light, and its radiance along rays that leave the
 //! scene.
 //!
 //! Images and their tables exceed the caches, so that lookups wait for memory. The lookups of a
@@ -6,123 +6,11 @@
 //! functions for a single direction, so results are bit-identical.
 
 use super::environment::{Environment, EnvironmentImage, EnvironmentKind};
-use super::{LightSample, LightSamples};
+use super::{Light, LightColumns};
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::warp::UNIFORM_SPHERE_PDF;
-use lightbound_math::{COLUMN_LEN, Columns, Frame, Vec2, Vec3};
-
-/// A batch of up to [`COLUMN_LEN`] samples of one environment image.
-pub struct EnvironmentSamples<'a> {
-    image: Option<&'a EnvironmentImage>,
-    count: usize,
-    u: Columns<2>,
-    frame: [Columns<3>; 3],
-    wi: Columns<3>,
-    local: Columns<3>,
-    radiance: Columns<3>,
-    pdf: Columns<1>,
-}
-
-impl Default for EnvironmentSamples<'_> {
-    fn default() -> Self {
-        EnvironmentSamples {
-            image: None,
-            count: 0,
-            u: Columns::ZERO,
-            frame: [Columns::ZERO; 3],
-            wi: Columns::ZERO,
-            local: Columns::ZERO,
-            radiance: Columns::ZERO,
-            pdf: Columns::ZERO,
-        }
-    }
-}
-
-impl<'a> EnvironmentSamples<'a> {
-    /// Adds a sample at a shading point with this frame, for random numbers `u`. Returns `false`,
-    /// without adding it, if the light has no image, or not that of the batch.
-    ///
-    /// # Panics
-    /// If the batch is full.
-    pub fn push(&mut self, light: &'a Environment, frame: &Frame, u: Vec2) -> bool {
-        let EnvironmentKind::Image(image) = &light.kind else { return false };
-        if self.count == 0 {
-            self.image = Some(image);
-        } else if !self.image.is_some_and(|other| std::ptr::eq(other, &**image)) {
-            return false;
-        }
-        let lane = self.count;
-        self.count += 1;
-        self.u.set(lane, u);
-        for (columns, axis) in self.frame.iter_mut().zip([frame.t, frame.b, frame.n]) {
-            columns.set(lane, axis);
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn compute_directions<S: Simd>(
-        &mut self,
-        _: S,
-        image: &EnvironmentImage,
-        points: &Columns<2>,
-        densities: &Columns<1>,
-        texels: &mut [u32; COLUMN_LEN],
-    ) {
-        for (lane, texel) in texels.iter_mut().enumerate() {
-            let (p, [density]): (Vec2, [f32; 1]) = (points.get(lane), densities.get(lane));
-            let (wi, area_per_sr) = image.direction(p);
-            let frame = Frame {
-                t: self.frame[0].get(lane),
-                b: self.frame[1].get(lane),
-                n: self.frame[2].get(lane),
-            };
-            self.wi.set(lane, wi);
-            self.local.set(lane, frame.local_direction(wi));
-            self.pdf.set(lane, [density * area_per_sr]);
-            *texel = image.texel_index(p);
-        }
-    }
-}
-
-impl LightSamples for EnvironmentSamples<'_> {
-    fn is_full(&self) -> bool {
-        self.count == COLUMN_LEN
-    }
-
-    fn compute(&mut self) {
-        let Some((image, distribution)) =
-            self.image.and_then(|image| Some((image, image.distribution.as_ref()?)))
-        else {
-            self.radiance = Columns::ZERO;
-            return;
-        };
-        let (points, densities) = distribution.sample_columns(&self.u);
-        let mut texels = [0; COLUMN_LEN];
-        dispatch!(Level::new(), simd => {
-            self.compute_directions(simd, image, &points, &densities, &mut texels)
-        });
-        for (lane, index) in texels.into_iter().enumerate() {
-            self.radiance.set(lane, image.texels[index as usize].radiance);
-        }
-    }
-
-    #[inline]
-    fn get(&self, lane: usize) -> Option<(LightSample, Vec3)> {
-        let radiance: Vec3 = self.radiance.get(lane);
-        if radiance == Vec3::ZERO {
-            return None;
-        }
-        let [pdf] = self.pdf.get(lane);
-        let light =
-            LightSample { wi: self.wi.get(lane), target: None, radiance, pdf, delta: false };
-        Some((light, self.local.get(lane)))
-    }
-
-    fn clear(&mut self) {
-        self.count = 0;
-    }
-}
+use crate::geometry::InteractionColumns;
+use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2};
 
 /// Radiance and densities of an environment light for a batch of directions; see
 /// [`Environment::lookup_columns`].
@@ -135,6 +23,42 @@ pub struct EnvironmentColumns {
 }
 
 impl Environment {
+    /// Samples the light at a group of shading points with random numbers `u`. `probability` are
+    /// the probabilities of selecting the light.
+    pub fn sample_columns(
+        &self,
+        points: &InteractionColumns,
+        u: &Columns<2>,
+        probability: &Column,
+        samples: &mut LightColumns,
+    ) {
+        let EnvironmentKind::Image(image) = &self.kind else {
+            for (lane, probability) in probability.iter().enumerate() {
+                match self.sample_li(points.p.get(lane), u.get(lane)) {
+                    Some(light) => {
+                        samples.set(lane, &light, probability * light.pdf, &points.frame(lane));
+                    }
+                    None => samples.pdf[lane] = 0.0,
+                }
+            }
+            return;
+        };
+        let Some(distribution) = &image.distribution else {
+            samples.pdf = [0.0; COLUMN_LEN];
+            return;
+        };
+        let (squares, densities) = distribution.sample_columns(u);
+        let mut texels = [0; COLUMN_LEN];
+        dispatch!(Level::new(), simd => sample_directions(
+            simd, image, points, (&squares, &densities), probability, samples, &mut texels
+        ));
+        for (lane, index) in texels.into_iter().enumerate() {
+            samples.radiance.set(lane, image.texels[index as usize].radiance);
+        }
+        samples.shadow_tmax = [f32::INFINITY; COLUMN_LEN];
+        samples.delta = 0;
+    }
+
     /// Returns the radiance from each of the unit directions `wi`, and the densities of sampling
     /// them.
     pub fn lookup_columns(&self, wi: &Columns<3>) -> EnvironmentColumns {
@@ -159,6 +83,27 @@ impl Environment {
     }
 }
 
+/// Computes the directions and densities of samples, and the indices of their texels.
+#[inline(always)]
+fn sample_directions<S: Simd>(
+    _: S,
+    image: &EnvironmentImage,
+    points: &InteractionColumns,
+    (squares, densities): (&Columns<2>, &Columns<1>),
+    probability: &Column,
+    samples: &mut LightColumns,
+    texels: &mut [u32; COLUMN_LEN],
+) {
+    for (lane, texel) in texels.iter_mut().enumerate() {
+        let (p, [density]): (Vec2, [f32; 1]) = (squares.get(lane), densities.get(lane));
+        let (wi, area_per_sr) = image.direction(p);
+        samples.wi.set(lane, wi);
+        samples.local.set(lane, points.frame(lane).local_direction(wi));
+        samples.pdf[lane] = probability[lane] * (density * area_per_sr);
+        *texel = image.texel_index(p);
+    }
+}
+
 #[inline(always)]
 fn locate_columns<S: Simd>(
     _: S,
@@ -179,7 +124,7 @@ mod tests {
     use super::super::environment::tests::{skewed, texels};
     use super::super::{Environment, Light};
     use super::*;
-    use lightbound_math::Transform;
+    use lightbound_math::{Frame, Transform, Vec3};
     use lightbound_math::sampling::testing::points;
     use lightbound_math::sampling::warp::uniform_sphere;
 
@@ -193,50 +138,35 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_batches_are_those_of_single_points() {
-        for (k, light) in environments().iter().enumerate() {
-            let mut samples = EnvironmentSamples::default();
+    fn samples_of_groups_are_those_of_single_points() {
+        let (mut samples, mut surfaces) = (LightColumns::BLACK, InteractionColumns::EMPTY);
+        let probability = std::array::from_fn(|lane| 0.25 + lane as f32);
+        for light in environments() {
             let points: Vec<Vec2> = points(COLUMN_LEN as u32 * 20, 7).collect();
             for u in points.chunks(COLUMN_LEN) {
                 let frame = Frame::from_normal(uniform_sphere(u[0]));
-                let accepted = u.iter().filter(|&&u| samples.push(light, &frame, u)).count();
-                assert_eq!(accepted, if k == 3 { 0 } else { COLUMN_LEN });
-                assert_eq!(samples.is_full(), k < 3);
-                if k == 3 {
-                    continue;
+                for (axis, to) in [frame.t, frame.b, frame.n].into_iter().zip(&mut surfaces.frame) {
+                    *to = Columns::splat(axis.into());
                 }
-                samples.compute();
+                let mut u_columns = Columns::ZERO;
+                u.iter().enumerate().for_each(|(lane, &u)| u_columns.set(lane, u));
+                light.sample_columns(&surfaces, &u_columns, &probability, &mut samples);
                 for (lane, &u) in u.iter().enumerate() {
-                    let expected = light.sample_li(Vec3::ZERO, u);
-                    let found = samples.get(lane);
-                    assert_eq!(found.is_some(), expected.is_some());
-                    if let (Some((found, local)), Some(expected)) = (found, expected) {
-                        assert_eq!(
-                            (found.wi, found.radiance, found.pdf, found.target, local),
-                            (
-                                expected.wi,
-                                expected.radiance,
-                                expected.pdf,
-                                None,
-                                frame.local_direction(expected.wi)
-                            )
-                        );
-                    }
+                    let (radiance, pdf): (Vec3, f32) =
+                        (samples.radiance.get(lane), samples.pdf[lane]);
+                    let Some(expected) = light.sample_li(Vec3::ZERO, u) else {
+                        assert!(radiance == Vec3::ZERO || pdf == 0.0);
+                        continue;
+                    };
+                    let local = frame.local_direction(expected.wi);
+                    assert_eq!(samples.wi.get::<Vec3>(lane), expected.wi);
+                    assert_eq!(samples.local.get::<Vec3>(lane), local);
+                    assert_eq!(radiance, expected.radiance);
+                    assert_eq!(pdf, probability[lane] * expected.pdf);
+                    assert_eq!(samples.shadow_tmax[lane], f32::INFINITY);
                 }
-                samples.clear();
             }
         }
-    }
-
-    #[test]
-    fn batches_have_samples_of_one_image() {
-        let [first, second, ..] = environments();
-        let mut samples = EnvironmentSamples::default();
-        let frame = Frame::from_normal(Vec3::Z);
-        let mut push = |light| samples.push(light, &frame, Vec2::splat(0.5));
-        assert_eq!([push(&first), push(&second), push(&first)], [true, false, true]);
-        samples.clear();
-        assert!(samples.push(&second, &frame, Vec2::ZERO));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod environment;
 mod environment_columns;
 mod environment_pyramid;
 mod lat_long;
+mod light_columns;
 mod octahedral;
 mod point;
 mod sky;
@@ -26,13 +27,14 @@ pub use distant::DistantLight;
 pub use environment::{
     CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
 };
-pub use environment_columns::{EnvironmentColumns, EnvironmentSamples};
+pub use environment_columns::EnvironmentColumns;
 pub use environment_pyramid::EnvironmentPyramid;
 pub use lat_long::LatLongMap;
+pub use light_columns::LightColumns;
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
 pub use sky::Sky;
-pub use triangle_light::TriangleLightSamples;
+pub use triangle_light::TriangleLightColumns;
 
 /// Incident light at a point, sampled by [`Light::sample_li`].
 #[derive(Clone, Copy, Debug)]
@@ -59,22 +61,6 @@ pub trait Light {
     /// `scene_radius`, for selection probabilities. It must be positive for every light that emits
     /// in any channel; apart from that, errors cause noise, but no bias.
     fn power(&self, scene_radius: f32) -> f32;
-}
-
-/// A batch of up to [`COLUMN_LEN`](lightbound_math::COLUMN_LEN) light samples, which are computed
-/// together.
-pub trait LightSamples {
-    /// Returns whether the batch is full.
-    fn is_full(&self) -> bool;
-
-    /// Computes all samples of the batch.
-    fn compute(&mut self);
-
-    /// Returns a computed sample and its direction in the shading frame; `None` if it is black.
-    fn get(&self, lane: usize) -> Option<(LightSample, Vec3)>;
-
-    /// Clears the batch.
-    fn clear(&mut self);
 }
 
 /// A light of any type, with static dispatch.

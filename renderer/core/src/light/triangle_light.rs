@@ -1,14 +1,15 @@
-//! Triangle lights: sampling of a single light, and of batches in SIMD registers.
+//! Triangle lights: sampling of a single light, and of groups in SIMD registers.
 //!
 //! The SIMD loop calls the functions for a single light, so results are bit-identical.
 
 use super::area::{AreaLight, EmitterSample, SurfaceEmission};
-use super::{LightSample, LightSamples};
+use super::LightColumns;
+use crate::geometry::InteractionColumns;
 use fearless_simd::{Level, Simd, dispatch};
 use glam::BVec2;
 use lightbound_math::sampling::SphericalTriangle;
 use lightbound_math::sampling::warp::uniform_triangle;
-use lightbound_math::{COLUMN_LEN, Columns, Frame, Vec2, Vec3};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2, Vec3};
 use std::ops::RangeInclusive;
 
 /// Solid angles, sr, of triangles whose directions are sampled uniformly; other triangles are
@@ -75,87 +76,68 @@ impl TriangleLight {
     }
 }
 
-/// A batch of up to [`COLUMN_LEN`] light samples, each with a triangle light and a shading point.
-pub struct TriangleLightSamples {
-    count: usize,
+/// The triangle lights that are sampled at a group of shading points, in columns.
+pub struct TriangleLightColumns {
     vertices: [Columns<3>; 3],
     n: Columns<3>,
     facing: Columns<3>,
-    inverse_area: Columns<1>,
+    inverse_area: Column,
     le: Columns<3>,
-    offset: Columns<1>,
+    offset: Column,
     /// [`SurfaceEmission::side`] and [`SurfaceEmission::two_sided`].
     sides: Columns<2>,
-    p: Columns<3>,
-    frame: [Columns<3>; 3],
-    u: Columns<2>,
-    wi: Columns<3>,
-    local: Columns<3>,
-    target: Columns<3>,
-    radiance: Columns<3>,
-    pdf: Columns<1>,
 }
 
-impl Default for TriangleLightSamples {
-    fn default() -> TriangleLightSamples {
-        TriangleLightSamples {
-            count: 0,
-            vertices: [Columns::ZERO; 3],
-            n: Columns::ZERO,
-            facing: Columns::ZERO,
-            inverse_area: Columns::ZERO,
-            le: Columns::ZERO,
-            offset: Columns::ZERO,
-            sides: Columns::ZERO,
-            p: Columns::ZERO,
-            frame: [Columns::ZERO; 3],
-            u: Columns::ZERO,
-            wi: Columns::ZERO,
-            local: Columns::ZERO,
-            target: Columns::ZERO,
-            radiance: Columns::ZERO,
-            pdf: Columns::ZERO,
-        }
-    }
-}
+impl TriangleLightColumns {
+    /// No lights.
+    pub const EMPTY: TriangleLightColumns = TriangleLightColumns {
+        vertices: [Columns::ZERO; 3],
+        n: Columns::ZERO,
+        facing: Columns::ZERO,
+        inverse_area: [0.0; COLUMN_LEN],
+        le: Columns::ZERO,
+        offset: [0.0; COLUMN_LEN],
+        sides: Columns::ZERO,
+    };
 
-impl TriangleLightSamples {
-    /// Adds a sample at a shading point with its frame, for random numbers `u`. Returns `false`,
-    /// without adding it, if the light is not a triangle or has an alpha mask. `front` restricts a
-    /// two-sided light to one side, as in [`AreaLight::sample_side`].
-    ///
-    /// # Panics
-    /// If the batch is full.
-    pub fn push(
-        &mut self,
-        light: &AreaLight,
-        front: Option<bool>,
-        p: Vec3,
-        frame: &Frame,
-        u: Vec2,
-    ) -> bool {
+    /// Sets the light of a lane. Returns `false` if the light is not a triangle or has an alpha
+    /// mask. `front` restricts a two-sided light to one side, as in [`AreaLight::sample_side`].
+    #[inline]
+    pub fn set(&mut self, lane: usize, light: &AreaLight, front: Option<bool>) -> bool {
         let Some((triangle, emission)) = light.triangle(front) else { return false };
-        let lane = self.count;
-        self.count += 1;
         for i in 0..3 {
             self.vertices[i].set(lane, triangle.vertices[i]);
         }
         self.n.set(lane, triangle.n);
         self.facing.set(lane, triangle.facing);
-        self.inverse_area.set(lane, [triangle.inverse_area]);
+        self.inverse_area[lane] = triangle.inverse_area;
         self.le.set(lane, emission.le);
-        self.offset.set(lane, [emission.offset]);
+        self.offset[lane] = emission.offset;
         self.sides.set(lane, [emission.side, f32::from(u8::from(emission.two_sided))]);
-        self.p.set(lane, p);
-        for (columns, axis) in self.frame.iter_mut().zip([frame.t, frame.b, frame.n]) {
-            columns.set(lane, axis);
-        }
-        self.u.set(lane, u);
         true
     }
 
+    /// Samples the light of each lane at the shading point of that lane, with random numbers `u`.
+    /// `probability` are the probabilities of selecting the lights.
+    pub fn sample(
+        &self,
+        points: &InteractionColumns,
+        u: &Columns<2>,
+        probability: &Column,
+        samples: &mut LightColumns,
+    ) {
+        dispatch!(Level::new(), simd => self.sample_lanes(simd, points, u, probability, samples));
+    }
+
     #[inline(always)]
-    fn compute_lanes<S: Simd>(&mut self, _: S) {
+    fn sample_lanes<S: Simd>(
+        &self,
+        _: S,
+        points: &InteractionColumns,
+        u: &Columns<2>,
+        probability: &Column,
+        samples: &mut LightColumns,
+    ) {
         for lane in 0..COLUMN_LEN {
             let triangle = TriangleLight {
                 vertices: [
@@ -165,67 +147,36 @@ impl TriangleLightSamples {
                 ],
                 n: self.n.get(lane),
                 facing: self.facing.get(lane),
-                inverse_area: self.inverse_area.get::<[f32; 1]>(lane)[0],
+                inverse_area: self.inverse_area[lane],
             };
-            let ([side, two_sided], [offset]): ([f32; 2], [f32; 1]) =
-                (self.sides.get(lane), self.offset.get(lane));
+            let [side, two_sided]: [f32; 2] = self.sides.get(lane);
             let emission = SurfaceEmission {
                 le: self.le.get(lane),
-                offset,
+                offset: self.offset[lane],
                 side,
                 two_sided: two_sided != 0.0,
             };
-            let frame = Frame {
-                t: self.frame[0].get(lane),
-                b: self.frame[1].get(lane),
-                n: self.frame[2].get(lane),
-            };
-            let p = self.p.get(lane);
-            let sample = triangle.sample(p, self.u.get(lane));
+            let p = points.p.get(lane);
+            let sample = triangle.sample(p, u.get(lane));
             let (radiance, target) = emission.incident(p, &sample);
-            self.wi.set(lane, sample.wi);
-            self.local.set(lane, frame.local_direction(sample.wi));
-            self.target.set(lane, target);
-            self.radiance.set(lane, radiance);
-            self.pdf.set(lane, [sample.pdf]);
+            samples.wi.set(lane, sample.wi);
+            samples.local.set(lane, points.frame(lane).local_direction(sample.wi));
+            samples.target.set(lane, target);
+            samples.radiance.set(lane, radiance);
+            samples.pdf[lane] = probability[lane] * sample.pdf;
         }
-    }
-}
-
-impl LightSamples for TriangleLightSamples {
-    fn is_full(&self) -> bool {
-        self.count == COLUMN_LEN
-    }
-
-    fn compute(&mut self) {
-        dispatch!(Level::new(), simd => self.compute_lanes(simd));
-    }
-
-    #[inline]
-    fn get(&self, lane: usize) -> Option<(LightSample, Vec3)> {
-        let radiance: Vec3 = self.radiance.get(lane);
-        if radiance == Vec3::ZERO {
-            return None;
-        }
-        let ([pdf], target) = (self.pdf.get(lane), Some(self.target.get(lane)));
-        Some((
-            LightSample { wi: self.wi.get(lane), target, radiance, pdf, delta: false },
-            self.local.get(lane),
-        ))
-    }
-
-    fn clear(&mut self) {
-        self.count = 0;
+        samples.shadow_tmax = [1.0; COLUMN_LEN];
+        samples.delta = 0;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{primitive, surfaces, triangle};
-    use super::super::{Light, LightSample};
+    use super::super::Light;
     use super::*;
     use lightbound_math::sampling::testing::points;
-    use lightbound_math::vec3;
+    use lightbound_math::{Frame, vec3};
 
     #[test]
     fn near_triangles_are_sampled_by_solid_angle_and_others_by_area() {
@@ -255,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn batched_samples_equal_single_samples() {
+    fn samples_of_groups_equal_single_samples() {
         let mut lights = Vec::new();
         for (name, primitive, _) in surfaces() {
             for (flip, two_sided) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -268,48 +219,51 @@ mod tests {
                 lights.push((name, light));
             }
         }
-        let (mut samples, mut computed, mut black) = (TriangleLightSamples::default(), 0, 0);
-        let mut expected: Vec<(Option<LightSample>, Frame)> = Vec::new();
-        for (i, (u, at)) in points(2000, 1).zip(points(2000, 2)).enumerate() {
-            let (name, light) = &lights[i % lights.len()];
-            let front = [None, Some(true), Some(false)][i / lights.len() % 3]
-                .filter(|_| light.is_two_sided());
-            let (p, frame) =
-                (vec3(4.0 * at.x - 2.0, u.y, 4.0 * at.y), Frame::from_normal(vec3(0.6, 0.0, 0.8)));
-            let is_triangle = name.starts_with("triangle");
-            assert_eq!(samples.push(light, front, p, &frame, u), is_triangle, "{name}");
-            if is_triangle {
-                expected.push((
-                    front.map_or_else(
-                        || light.sample_li(p, u),
-                        |front| light.sample_side(p, u, front),
-                    ),
-                    frame,
-                ));
+        let (mut columns, mut surfaces) = (TriangleLightColumns::EMPTY, InteractionColumns::EMPTY);
+        let (mut samples, mut u_columns) = (LightColumns::BLACK, Columns::ZERO);
+        let frame = Frame::from_normal(vec3(0.6, 0.0, 0.8));
+        for (axis, columns) in [frame.t, frame.b, frame.n].into_iter().zip(&mut surfaces.frame) {
+            *columns = Columns::splat(axis.into());
+        }
+        let probability = std::array::from_fn(|lane| 0.25 + lane as f32);
+        let (mut computed, mut black) = (0, 0);
+        let points: Vec<_> = points(4000, 1).zip(points(4000, 2)).collect();
+        for (k, points) in points.chunks(COLUMN_LEN).enumerate() {
+            let mut expected = [None; COLUMN_LEN];
+            for (lane, &(u, at)) in points.iter().enumerate() {
+                let i = k * COLUMN_LEN + lane;
+                let (name, light) = &lights[i % lights.len()];
+                let front = [None, Some(true), Some(false)][i / lights.len() % 3]
+                    .filter(|_| light.is_two_sided());
+                let p = vec3(4.0 * at.x - 2.0, u.y, 4.0 * at.y);
+                u_columns.set(lane, u);
+                surfaces.p.set(lane, p);
+                let is_triangle = name.starts_with("triangle");
+                assert_eq!(columns.set(lane, light, front), is_triangle, "{name}");
+                expected[lane] = is_triangle.then(|| match front {
+                    None => light.sample_li(p, u),
+                    Some(front) => light.sample_side(p, u, front),
+                });
             }
-            if samples.is_full() || i == 1999 {
-                samples.compute();
-                for (lane, (single, frame)) in expected.drain(..).enumerate() {
-                    let batched = samples.get(lane).map(|(light, local)| {
-                        (light.wi, light.target, light.radiance, light.pdf, local)
-                    });
-                    let fields = |light: LightSample| {
-                        (
-                            light.wi,
-                            light.target,
-                            light.radiance,
-                            light.pdf,
-                            frame.local_direction(light.wi),
-                        )
-                    };
-                    assert_eq!(batched, single.map(fields));
-                    (computed, black) = (computed + 1, black + usize::from(single.is_none()));
+            columns.sample(&surfaces, &u_columns, &probability, &mut samples);
+            for (lane, expected) in expected.into_iter().enumerate() {
+                let Some(expected) = expected else { continue };
+                let (radiance, pdf): (Vec3, f32) = (samples.radiance.get(lane), samples.pdf[lane]);
+                if let Some(light) = expected {
+                    let local = frame.local_direction(light.wi);
+                    assert_eq!((radiance, pdf), (light.radiance, probability[lane] * light.pdf));
+                    assert_eq!(samples.wi.get::<Vec3>(lane), light.wi);
+                    assert_eq!(samples.local.get::<Vec3>(lane), local);
+                    assert_eq!(Some(samples.target.get(lane)), light.target);
+                    assert_eq!((samples.shadow_tmax[lane], samples.delta), (1.0, 0));
+                } else {
+                    assert_eq!(radiance, Vec3::ZERO);
                 }
-                samples.clear();
+                (computed, black) = (computed + 1, black + usize::from(expected.is_none()));
             }
         }
         assert!(
-            computed > 400 && black > 100 && black < computed / 2 + 100,
+            computed > 800 && black > 200 && black < computed / 2 + 200,
             "{black} of {computed} samples are black"
         );
     }

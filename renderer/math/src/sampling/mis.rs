@@ -6,7 +6,7 @@
 /// Uses the ratio of the densities, so that their squares cannot overflow. The weights of the two
 /// strategies sum to 1, even for infinite densities, unless both densities are 0. A density of 0
 /// has weight 0.
-#[inline]
+#[inline(always)]
 pub fn power_heuristic(pdf: f32, other: f32) -> f32 {
     if pdf == 0.0 {
         return 0.0;

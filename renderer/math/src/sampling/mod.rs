@@ -34,6 +34,7 @@ pub mod chi_square;
 pub mod testing;
 
 /// Mixes `word` into `state`; a 32-bit permutation-based hash (PCG, Jarzynski & Olano 2020).
+#[inline(always)]
 pub fn hash(state: u32, word: u32) -> u32 {
     let x = (state ^ word).wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let x = ((x >> ((x >> 28) + 4)) ^ x).wrapping_mul(277_803_737);
@@ -41,6 +42,7 @@ pub fn hash(state: u32, word: u32) -> u32 {
 }
 
 /// Converts the upper 24 bits to a float in [0, 1).
+#[inline(always)]
 pub fn unit_float(bits: u32) -> f32 {
     // Signed, since CPUs convert signed integers in one instruction.
     (bits >> 8) as i32 as f32 * (1.0 / (1 << 24) as f32)

@@ -18,6 +18,8 @@
 //! machine.
 
 use super::{hash, unit_float};
+use crate::{COLUMN_LEN, Columns};
+use fearless_simd::{Level, Simd, dispatch};
 use sobol_burley::parts::{self, Int4};
 use std::sync::LazyLock;
 
@@ -48,6 +50,23 @@ pub struct PathKey {
     sample_index: u32,
 }
 
+impl PathKey {
+    /// The key of seed and sample index 0, to initialise buffers.
+    pub const ZERO: PathKey = PathKey { pixel_seed: 0, sample_index: 0 };
+
+    /// Returns the index in the Sobol' sequence and the seed of a dimension set.
+    #[inline(always)]
+    fn sobol_index_and_seed(self, set: u32) -> (u32, u32) {
+        let block = self.sample_index >> BLOCK_BITS;
+        let block_seed = hash(self.pixel_seed, block);
+        let seed = if block == 0 { self.pixel_seed } else { block_seed };
+        (
+            self.sample_index & ((1 << BLOCK_BITS) - 1),
+            hash(seed, set.wrapping_add(0x967a_889b)),
+        )
+    }
+}
+
 impl Sampler {
     /// Creates a sampler; images with different seeds are independent.
     pub fn new(kind: SamplerKind, seed: u32) -> Sampler {
@@ -66,18 +85,25 @@ impl Sampler {
         }
     }
 
+    /// Computes the four numbers of each of the keys; see [`get4`](Self::get4).
+    pub fn get4_columns(&self, keys: &[PathKey; COLUMN_LEN], set: u32, out: &mut Columns<4>) {
+        match self.kind {
+            SamplerKind::Sobol => {
+                dispatch!(Level::new(), simd => sobol_columns(simd, self.tables, keys, set, out));
+            }
+            SamplerKind::Independent => {
+                dispatch!(Level::new(), simd => independent_columns(simd, self.seed, keys, set, out));
+            }
+        }
+    }
+
     /// Returns the four numbers in [0, 1) of dimension set `set`.
     #[inline]
     pub fn get4(&self, key: PathKey, set: u32) -> [f32; 4] {
         match self.kind {
             SamplerKind::Sobol => {
-                let block = key.sample_index >> BLOCK_BITS;
-                let seed = if block == 0 { key.pixel_seed } else { hash(key.pixel_seed, block) };
-                sobol(
-                    self.tables,
-                    key.sample_index & ((1 << BLOCK_BITS) - 1),
-                    hash(seed, set.wrapping_add(0x967a_889b)),
-                )
+                let (index, seed) = key.sobol_index_and_seed(set);
+                sobol(self.tables, index, seed)
             }
             SamplerKind::Independent => {
                 pcg4d([key.pixel_seed, key.sample_index, set, self.seed]).map(unit_float)
@@ -99,20 +125,80 @@ static SOBOL_BYTE_TABLES: LazyLock<SobolByteTables> = LazyLock::new(|| {
     [words(24), words(16)]
 });
 
+/// Constants by which the hashes of the four dimensions differ.
+const DIMENSION_HASHES: [u32; 4] = [0x912f_69ba, 0x174f_18ab, 0x691e_72ca, 0xb40c_c1b8];
+
 /// Returns the same bits as `sobol_burley::sample_4d(index, 0, seed)`, but does one table lookup
 /// per byte instead of a loop over bits. This works because the sequence is linear over GF(2).
 #[inline]
 fn sobol(tables: &SobolByteTables, index: u32, seed: u32) -> [f32; 4] {
-    let shuffled = parts::owen_scramble_rev(index.reverse_bits(), parts::hash(seed ^ 0x79c6_8e4a));
+    let shuffled = shuffled_index(index, seed);
     let [upper, lower] = [(shuffled >> 24) as usize, (shuffled >> 16 & 0xff) as usize];
     let point = Int4::from(tables[0][upper]) ^ Int4::from(tables[1][lower]);
-    let dimensions = Int4::from([0x912f_69ba, 0x174f_18ab, 0x691e_72ca, 0xb40c_c1b8]);
-    let scramble = Int4::from([seed.wrapping_mul(0x9c8f_2d3b); 4]) ^ dimensions;
+    let scramble = Int4::from([scramble_seed(seed); 4]) ^ Int4::from(DIMENSION_HASHES);
     parts::owen_scramble_int4_rev(point, parts::hash_int4(scramble)).reverse_bits().to_f32_norm()
+}
+
+/// Returns the bit-reversed index after shuffling.
+#[inline(always)]
+fn shuffled_index(index: u32, seed: u32) -> u32 {
+    parts::owen_scramble_rev(index.reverse_bits(), parts::hash(seed ^ 0x79c6_8e4a))
+}
+
+#[inline(always)]
+fn scramble_seed(seed: u32) -> u32 {
+    seed.wrapping_mul(0x9c8f_2d3b)
+}
+
+/// Computes [`sobol`] for each of the keys.
+#[inline(always)]
+fn sobol_columns<S: Simd>(
+    _: S,
+    tables: &SobolByteTables,
+    keys: &[PathKey; COLUMN_LEN],
+    set: u32,
+    out: &mut Columns<4>,
+) {
+    let (mut seeds, mut shuffled) = ([0; COLUMN_LEN], [0; COLUMN_LEN]);
+    for lane in 0..COLUMN_LEN {
+        let (index, seed) = keys[lane].sobol_index_and_seed(set);
+        seeds[lane] = scramble_seed(seed);
+        shuffled[lane] = shuffled_index(index, seed);
+    }
+    let mut points = [[0; COLUMN_LEN]; 4];
+    for (lane, index) in shuffled.into_iter().enumerate() {
+        let upper = &tables[0][(index >> 24) as usize];
+        let lower = &tables[1][(index >> 16 & 0xff) as usize];
+        for (point, (upper, lower)) in points.iter_mut().zip(upper.iter().zip(lower)) {
+            point[lane] = upper ^ lower;
+        }
+    }
+    for ((column, point), dimension) in out.0.iter_mut().zip(&points).zip(DIMENSION_HASHES) {
+        for lane in 0..COLUMN_LEN {
+            let scramble = parts::hash(seeds[lane] ^ dimension);
+            let scrambled = parts::owen_scramble_rev(point[lane], scramble);
+            column[lane] = parts::u32_to_f32_norm(scrambled.reverse_bits());
+        }
+    }
+}
+
+/// Computes the numbers of [`SamplerKind::Independent`] for each of the keys.
+#[inline(always)]
+fn independent_columns<S: Simd>(
+    _: S,
+    seed: u32,
+    keys: &[PathKey; COLUMN_LEN],
+    set: u32,
+    out: &mut Columns<4>,
+) {
+    for (lane, key) in keys.iter().enumerate() {
+        out.set(lane, pcg4d([key.pixel_seed, key.sample_index, set, seed]).map(unit_float));
+    }
 }
 
 /// Hashes four 32-bit words to four words (pcg4d; Jarzynski & Olano 2020, *Hash Functions for GPU
 /// Rendering*).
+#[inline(always)]
 fn pcg4d(v: [u32; 4]) -> [u32; 4] {
     fn mix([x, y, z, w]: [u32; 4]) -> [u32; 4] {
         let x = x.wrapping_add(y.wrapping_mul(w));
@@ -159,6 +245,24 @@ mod tests {
                 sobol_burley::sample_4d(index, 0, seed),
                 "{index} {seed}"
             );
+        }
+    }
+
+    #[test]
+    fn numbers_of_columns_are_those_of_single_keys() {
+        for kind in KINDS {
+            let s = Sampler::new(kind, 9);
+            for (k, set) in (0..40).zip([0, 1, 2, 70].into_iter().cycle()) {
+                let index = |lane: u32| (lane + 16 * k) * if k % 2 == 0 { 1 } else { 0x1_0007 };
+                let keys = std::array::from_fn(|lane| {
+                    s.path_key(lane as u32 % 3, k, index(lane as u32))
+                });
+                let mut columns = Columns::ZERO;
+                s.get4_columns(&keys, set, &mut columns);
+                for (lane, key) in keys.into_iter().enumerate() {
+                    assert_eq!(columns.get::<[f32; 4]>(lane), s.get4(key, set), "{kind:?}");
+                }
+            }
         }
     }
 

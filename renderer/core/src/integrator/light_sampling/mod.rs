@@ -28,7 +28,6 @@ use self::forest::{Forest, Slot};
 use self::importance::clamp_weight;
 use self::material::{MaterialWeights, NodeContext, Probes};
 use super::{LightTreeStats, ShadingCounts};
-use crate::geometry::Surface;
 use crate::integrator::IntegratorError;
 use crate::light::{AnyLight, AreaLight, Environment, Light, LightSample, Lights};
 use crate::light_tree::{Child, LightKind, WIDTH};
@@ -268,21 +267,22 @@ impl<'a> LightPicker<'a> {
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
     /// generate the position on an area light that a ray from the shading point hits at `t`.
-    pub fn area_light_pdf(&mut self, light: u32, ray: &Ray, t: f32, surface: &Surface) -> f32 {
+    /// `ng` is the geometric normal there.
+    pub fn area_light_pdf(&mut self, light: u32, ray: &Ray, t: f32, ng: Vec3) -> f32 {
         let Some(area) = self.lights.area(light) else { return 0.0 };
         let probability = match &self.sampler.0 {
             LightSelection::Power(table) => {
                 table.as_ref().map_or(0.0, |table| table.pmf(light as usize))
             }
             LightSelection::Bvh(bvh) => {
-                let leaf = bvh.forest.leaf_of_surface(light, surface.ng.dot(ray.d) < 0.0);
+                let leaf = bvh.forest.leaf_of_surface(light, ng.dot(ray.d) < 0.0);
                 leaf.map_or(0.0, |leaf| self.leaf_probability(&bvh.forest, leaf))
             }
         };
         if probability == 0.0 {
             0.0
         } else {
-            probability * area.pdf_li(ray.o, ray.d, t, surface.ng)
+            probability * area.pdf_li(ray.o, ray.d, t, ng)
         }
     }
 

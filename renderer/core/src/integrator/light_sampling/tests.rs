@@ -335,7 +335,7 @@ fn hit_density_matches_sample_density() {
                         Some(picker.environment_pdf(index, light.wi, pdf_li))
                     }
                     Some(_) => hit_light(&scene, &ray).map(|(index, hit, surface)| {
-                        picker.area_light_pdf(index, &ray, hit.t, &surface)
+                        picker.area_light_pdf(index, &ray, hit.t, surface.ng)
                     }),
                 };
                 let Some(hit_pdf) = hit_pdf.filter(|&pdf| pdf > 0.0) else { continue };
@@ -438,7 +438,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
                 .expect("the hit light is an area light")
                 .radiance(surface.ng, -light.wi)
                 == light.radiance;
-            let density = picker.area_light_pdf(index, &ray, hit.t, &surface);
+            let density = picker.area_light_pdf(index, &ray, hit.t, surface.ng);
             mismatches += u32::from(!same_radiance || (density / pdf - 1.0).abs() > 0.02);
             compared += 1;
         }
@@ -450,7 +450,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
             .expect("the hit light is an area light")
             .radiance(surface.ng, -ray.d)
             != Vec3::ZERO;
-        let density = picker.area_light_pdf(index, &ray, hit.t, &surface);
+        let density = picker.area_light_pdf(index, &ray, hit.t, surface.ng);
         // Each emissive hit has a positive density. Spheres are sampled on their near side.
         assert!(!emits || density > 0.0, "{case}: density of an emissive hit is {density}");
         black_hits += u32::from(!emits);

@@ -27,7 +27,7 @@ use self::stochastic::StochasticCut;
 use super::material_bound::{BoundError, BoundEvaluator, MaterialBounds};
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
-use super::shading::{BsdfValue, ShadingBuffers, eta_ratio};
+use super::shading::{BsdfColumns, ShadingBuffers, eta_ratio};
 use super::{Counts, CutCounts, Integrator, LightTreeStats, Worker};
 use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, Surface};
@@ -38,7 +38,7 @@ use crate::scene::Scene;
 use crate::settings;
 use crate::settings::{LightcutsSettings, RenderSettings};
 use lightbound_math::sampling::{PathKey, hash, unit_float};
-use lightbound_math::{Ray, Vec2, Vec3, Viewpoint, vec2};
+use lightbound_math::{Columns, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::time::Instant;
@@ -383,8 +383,13 @@ impl<'a> LightcutsWorker<'a> {
         let (_, wo) = vertex.mirrored(binding.program.sides == SurfaceSides::Both);
         let positions = || scene.geometry.shader_positions(vertex.hit, vertex.surface.p);
         let mut batch = self.shading.begin(binding, 1);
-        batch.push((instance, None), vertex.surface, positions, (u, wo));
-        let (wi, BsdfValue { s, pdf }) = batch.set_up().sample().direction(0);
+        let Columns([u, v]) = Columns::splat(u.into());
+        batch.set_points(0, [&u, &v], &Columns::splat(wo.into()));
+        let lookup = || vertex.surface.lookup();
+        batch.set_material(0, (instance, None), lookup, vertex.surface.frame.n, positions);
+        let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::ZERO);
+        batch.set_up(1).sample().directions(0, &mut wi, &mut bsdf);
+        let (wi, s, pdf): (Vec3, Vec3, f32) = (wi.get(0), bsdf.s.get(0), bsdf.pdf[0]);
         let eta = eta_ratio(instance.eta, wi, wo);
         if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }
     }

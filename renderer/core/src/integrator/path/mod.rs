@@ -3,31 +3,40 @@
 //!
 //! The samples of a tile form a wavefront. All camera rays are traced in one batch, and all hits
 //! are shaded. Then all shadow rays and all continuation rays are traced in batches, and so on
-//! until no path is left. Hits are sorted by shader and shaded in batches: the BSDF is evaluated
-//! for all light samples of a batch, then all next directions are sampled, in full SIMD groups.
+//! until no path is left.
+//!
+//! Hits are sorted by shader and shaded in batches of a few SIMD groups. The stages of a batch are
+//! the functions that [`Wavefront::shade_batch`] calls. They pass data on in columns: paths
+//! ([`Paths`]) are loaded into a [`VertexGroup`] of 16 lanes, with surface interactions, random
+//! numbers and light samples; its next rays are appended to the columns of the next [`Paths`]. The
+//! arithmetic of a stage is a loop over lanes that compiles to SIMD instructions of the CPU's
+//! level. Each lane performs the same operations on every CPU, so results are bit-identical.
 
 mod next_event;
+mod paths;
 mod vertex;
 
-use self::next_event::{LightCandidate, PendingContribution, PendingSamples, PreviousVertex};
-use self::vertex::Vertex;
+use self::next_event::{PendingContribution, PreviousVertex, receiver};
+use self::paths::{Dispersion, OptionalColumns, Paths};
+use self::vertex::{
+    BsdfSamples, Continuations, DirectLight, Lanes, VertexGroup, mirrored,
+};
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::environment_sampling::EnvironmentSampler;
 use super::fault::Faults;
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
-use super::shading::{SampledBatch, ShadingBatch, ShadingBuffers};
+use super::shading::{BsdfColumns, SampledBatch, ShadingBatch, ShadingBuffers};
 use super::{Counts, Integrator, LightTreeStats, Worker};
 use crate::film::{FeatureLayers, Tile};
-use crate::geometry::{Hit, SurfaceInteraction};
+use crate::geometry::{Hit, TriangleColumns};
 use crate::integrator::IntegratorError;
-use crate::light::{EnvironmentSamples, TriangleLightSamples};
+use crate::light::{LightColumns, TriangleLightColumns};
 use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderBinding, Specular};
 use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
-use lightbound_math::sampling::PathKey;
-use lightbound_math::{Ray, Vec3, vec2};
+use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 
@@ -68,29 +77,7 @@ impl PathTracer {
     }
 }
 
-/// State of a path between two scattering events. Its ray is stored separately.
-#[derive(Clone, Copy)]
-struct Path {
-    /// Product of BSDF, cosine and Russian roulette weights over densities.
-    throughput: Vec3,
-    /// Density of the ray's direction, 1/sr. 0 for camera rays and after a delta distribution:
-    /// light sampling cannot generate their directions.
-    pdf: f32,
-    /// Density of the ray's direction under environment product sampling, 1/sr.
-    environment_pdf: f32,
-    /// Product of the squared ratios of refractive indices. Russian roulette uses the throughput
-    /// times this factor.
-    eta_scale: f32,
-    /// Wavelength in nm from the first dispersion on; `None` for RGB.
-    nm: Option<f32>,
-    /// Whether the path has met a dispersive surface, after which throughput may be negative.
-    is_dispersed: bool,
-    /// Index of the sample within the wavefront.
-    sample: u32,
-    key: PathKey,
-}
-
-/// A wavefront of paths with its scratch buffers. Rays and paths are parallel arrays.
+/// A wavefront of paths with its scratch buffers.
 struct Wavefront<'a> {
     scene: &'a Scene,
     settings: &'a RenderSettings,
@@ -99,32 +86,21 @@ struct Wavefront<'a> {
     /// hit a light.
     continuation_limit: u32,
     samples: TileSamples<'a>,
-    rays: Vec<Ray>,
-    paths: Vec<Path>,
-    next_rays: Vec<Ray>,
-    next_paths: Vec<Path>,
-    /// The previous vertex of each path; empty if light densities do not depend on it.
-    previous_vertices: Vec<PreviousVertex>,
-    next_previous_vertices: Vec<PreviousVertex>,
-    /// Words of the material parameters of the previous vertices.
-    previous_parameters: Vec<u32>,
-    next_previous_parameters: Vec<u32>,
+    paths: Paths,
+    next: Paths,
+    columns: OptionalColumns,
     /// Words of the material parameters of the current vertex.
     scratch: Vec<u32>,
     light_picker: LightPicker<'a>,
     environment: Option<&'a EnvironmentSampler>,
     /// Probability of sampling `light_picker` rather than `environment`.
     picker_probability: f32,
-    /// Whether paths keep their previous vertices.
-    keeps_previous_vertices: bool,
     shadow_rays: Vec<Ray>,
     pending: Vec<PendingContribution>,
     hits: Vec<Hit>,
-    /// Surface interactions of a batch.
-    interactions: Vec<SurfaceInteraction>,
     blocked: Vec<bool>,
-    /// Rank of each material when sorted by shader, from 1; [`MIXED`] for mixed materials. Misses
-    /// have rank 0.
+    /// Rank of the shader of each material, from 1; [`MIXED`] for mixed materials. Misses have
+    /// rank 0.
     ranks: Vec<u32>,
     /// The shader of each rank.
     shaders: Vec<Option<u32>>,
@@ -132,12 +108,21 @@ struct Wavefront<'a> {
     order: Vec<u32>,
     keys: Vec<u32>,
     starts: Vec<u32>,
-    vertices: Vec<Vertex<'a>>,
+    /// The vertices of a batch: the first `group_count` groups.
+    groups: Vec<VertexGroup<'a>>,
+    group_count: usize,
     /// Receivers of the vertices; empty if light densities do not depend on the point.
     receivers: Vec<Receiver>,
-    candidates: Vec<LightCandidate>,
-    triangle_samples: PendingSamples<TriangleLightSamples>,
-    environment_samples: PendingSamples<EnvironmentSamples<'a>>,
+    /// Buffers of the stages.
+    hit_triangles: TriangleColumns,
+    triangles: TriangleLightColumns,
+    light_samples: LightColumns,
+    direct_light: DirectLight,
+    /// Directions in the shader's frame, with their BSDF values.
+    wi: Columns<3>,
+    bsdf: BsdfColumns,
+    bsdf_samples: BsdfSamples,
+    continuations: Continuations,
     faults: Faults,
 }
 
@@ -147,9 +132,9 @@ struct Wavefront<'a> {
 /// Cornell box; 1.5 times and 0.46 times in a room lit through a door.
 const ROULETTE_DEPTH: u32 = 3;
 
-/// Maximum number of points in a shading batch: enough to fill SIMD groups, but not more than fit
-/// in the L1 cache.
-const MAX_BATCH: usize = 128;
+/// Maximum number of groups in a shading batch: enough to amortise the calls of shaders, but not
+/// more than fit in the L1 cache.
+const MAX_GROUPS: usize = 4;
 
 /// Rank of mixed materials.
 const MIXED: u32 = u32::MAX;
@@ -228,11 +213,11 @@ impl Worker for PathWorker<'_> {
         let mut counts = Counts::default();
         wavefront.start(&samples, tile);
         for depth in 0..=wavefront.max_depth {
-            if wavefront.rays.is_empty() {
+            if wavefront.paths.rays.is_empty() {
                 break;
             }
-            counts.rays += wavefront.rays.len() as u64;
-            wavefront.scene.accel.intersect_batch(&wavefront.rays, &mut wavefront.hits);
+            counts.rays += wavefront.paths.rays.len() as u64;
+            wavefront.scene.accel.intersect_batch(&wavefront.paths.rays, &mut wavefront.hits);
             wavefront.sort_by_shader(depth);
             let features = if depth == 0 { tile.features() } else { FeatureLayers::NONE };
             wavefront.shade(shading, depth, features);
@@ -258,18 +243,35 @@ impl<'a> Wavefront<'a> {
         tracer: &'a PathTracer,
         faults: Faults,
     ) -> Wavefront<'a> {
-        let shader = |material: usize| match &scene.materials[material] {
+        let shader = |material: &Material| match material {
             Material::Surface { scattering: Some(instance), .. } => Some(instance.shader),
             _ => None,
         };
-        let mut order: Vec<usize> = (0..scene.materials.len()).collect();
-        order.sort_by_key(|&material| shader(material));
-        let mut ranks = vec![0; order.len()];
-        for (rank, &material) in (1..).zip(&order) {
-            let mixed = matches!(scene.materials[material], Material::Mix { .. });
-            ranks[material] = if mixed { MIXED } else { rank };
-        }
-        let shaders = std::iter::once(None).chain(order.into_iter().map(shader)).collect();
+        let mut shaders: Vec<Option<u32>> = scene.materials.iter().map(shader).collect();
+        shaders.sort_unstable();
+        shaders.dedup();
+        // Rank 0 is that of misses.
+        shaders.insert(0, None);
+        let rank = |material: &Material| match material {
+            Material::Mix { .. } => MIXED,
+            Material::Surface { .. } => {
+                let position = shaders[1..].binary_search(&shader(material));
+                position.expect("the list has all shaders") as u32 + 1
+            }
+        };
+        let ranks = scene.materials.iter().map(rank).collect();
+        let disperses = |material: &Material| match material {
+            Material::Surface { specular, scattering } => {
+                matches!(specular, Some(Specular::Dispersive { .. }))
+                    || scattering.as_ref().is_some_and(|s| s.dispersive_index().is_some())
+            }
+            Material::Mix { .. } => false,
+        };
+        let columns = OptionalColumns {
+            environment_pdf: tracer.environment.is_some(),
+            dispersion: scene.materials.iter().any(disperses),
+            previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
+        };
         Wavefront {
             scene,
             settings,
@@ -278,64 +280,52 @@ impl<'a> Wavefront<'a> {
                 .max_depth
                 .saturating_sub(u32::from(!scene.lights.can_be_hit())),
             samples: TileSamples::new(scene, settings),
-            rays: Vec::new(),
-            paths: Vec::new(),
-            next_rays: Vec::new(),
-            next_paths: Vec::new(),
-            previous_vertices: Vec::new(),
-            next_previous_vertices: Vec::new(),
-            previous_parameters: Vec::new(),
-            next_previous_parameters: Vec::new(),
+            paths: Paths::default(),
+            next: Paths::default(),
+            columns,
             scratch: Vec::new(),
             light_picker: LightPicker::new(&tracer.lights, &scene.lights),
             environment: tracer.environment.as_ref(),
             picker_probability: 1.0
                 - tracer.environment.as_ref().map_or(0.0, |sampler| sampler.probability),
-            keeps_previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
             shadow_rays: Vec::new(),
             pending: Vec::new(),
             hits: Vec::new(),
-            interactions: Vec::new(),
             blocked: Vec::new(),
             ranks,
             shaders,
             order: Vec::new(),
             keys: Vec::new(),
             starts: Vec::new(),
-            vertices: Vec::new(),
+            groups: (0..MAX_GROUPS).map(|_| VertexGroup::EMPTY).collect(),
+            group_count: 0,
             receivers: Vec::new(),
-            candidates: Vec::new(),
-            triangle_samples: PendingSamples::default(),
-            environment_samples: PendingSamples::default(),
+            hit_triangles: TriangleColumns::EMPTY,
+            triangles: TriangleLightColumns::EMPTY,
+            light_samples: LightColumns::BLACK,
+            direct_light: DirectLight::NONE,
+            wi: Columns::ZERO,
+            bsdf: BsdfColumns::ZERO,
+            bsdf_samples: BsdfSamples::NONE,
+            continuations: Continuations::NONE,
             faults,
         }
     }
 
     /// Generates the camera rays of all samples.
     fn start(&mut self, pixel_samples: &Range<u32>, tile: &Tile) {
-        self.rays.clear();
-        self.paths.clear();
-        self.previous_vertices.clear();
+        let (paths, columns) = (&mut self.paths, self.columns);
+        paths.clear();
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
-            self.rays.push(ray);
-            self.paths.push(Path {
-                throughput: Vec3::ONE,
-                pdf: 0.0,
-                environment_pdf: 0.0,
-                eta_scale: 1.0,
-                nm: None,
-                is_dispersed: false,
-                sample,
-                key,
-            });
+            paths.push_camera_ray(ray, sample, key, columns);
         });
     }
 
-    /// Sorts the hits by shader, then by material, with misses first (counting sort).
+    /// Sorts the hits by shader, with misses first (counting sort).
     fn sort_by_shader(&mut self, depth: u32) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        keys.extend(self.hits.iter().zip(&self.paths).map(|(hit, path)| {
+        keys.extend(self.hits.iter().zip(&self.paths.key).map(|(hit, &key)| {
             if hit.is_miss() {
                 return 0;
             }
@@ -343,7 +333,7 @@ impl<'a> Wavefront<'a> {
                 [self.scene.geometry.primitives[hit.primitive as usize].material as usize]
             {
                 MIXED => {
-                    let [mut lobe_u, ..] = self.samples.sampler.get4(path.key, 2 * depth + 2);
+                    let [mut lobe_u, ..] = self.samples.sampler.get4(key, 2 * depth + 2);
                     self.ranks[resolve_mix(self.scene, hit, &mut lobe_u) as usize]
                 }
                 rank => rank,
@@ -371,239 +361,276 @@ impl<'a> Wavefront<'a> {
     /// `features` are the denoiser features to record.
     fn shade(&mut self, shading: &mut ShadingBuffers<'a>, depth: u32, features: FeatureLayers) {
         let order = std::mem::take(&mut self.order);
-        let mut rest = &order[..];
+        let misses = self.starts[0] as usize;
+        self.add_environment_light(&order[..misses]);
+        let mut rest = &order[misses..];
         while let Some(&first) = rest.first() {
-            let shader = |i: u32| self.shaders[self.keys[i as usize] as usize];
-            let same_shader =
-                rest.iter().take(MAX_BATCH).take_while(|&&i| shader(i) == shader(first)).count();
-            let (batch, after) = rest.split_at(same_shader);
-            let binding = shader(first).map(|shader| &self.scene.shaders[shader as usize]);
-            self.shade_batch(shading, binding, batch, depth, features);
+            let rank = self.keys[first as usize];
+            // The sort left the end of each rank in `starts`.
+            let end = self.starts[rank as usize] as usize - (order.len() - rest.len());
+            let (same_shader, after) = rest.split_at(end);
+            let shader = self.shaders[rank as usize];
+            let binding = shader.map(|shader| &self.scene.shaders[shader as usize]);
+            if depth == self.max_depth && features.is_empty() {
+                self.shade_last(same_shader);
+            } else {
+                for paths in same_shader.chunks(MAX_GROUPS * COLUMN_LEN) {
+                    self.shade_batch(shading, binding, paths, depth, features);
+                }
+            }
             rest = after;
         }
         self.order = order;
+    }
+
+    /// Adds the emission that paths hit at their last vertices.
+    fn shade_last(&mut self, paths: &[u32]) {
+        let geometry = &self.scene.geometry;
+        for &path in paths {
+            let hit = self.hits[path as usize];
+            if let Some(light) = geometry.light(&hit) {
+                self.add_emission(path as usize, light, geometry.surface(&hit).ng);
+            }
+        }
+    }
+
+    /// Adds the light that a path hits; `ng` is the geometric normal there.
+    fn add_emission(&mut self, path: usize, light: u32, ng: Vec3) {
+        let le = self.area_light(path, light, ng);
+        self.samples.add(self.paths.sample[path], self.paths.throughput(path) * le);
     }
 
     /// Shades paths that all hit materials of one shader, or materials without a shader.
     fn shade_batch(
         &mut self,
         shading: &mut ShadingBuffers<'a>,
-        binding: Option<&ShaderBinding>,
+        binding: Option<&'a ShaderBinding>,
         paths: &[u32],
         depth: u32,
         features: FeatureLayers,
     ) {
-        // Misses come first.
-        let misses = paths.iter().take_while(|&&i| self.hits[i as usize].is_miss()).count();
-        let (misses, paths) = paths.split_at(misses);
-        self.add_environment_light(misses);
-        self.vertices.clear();
         self.receivers.clear();
-        self.candidates.clear();
+        self.group_count = paths.len().div_ceil(COLUMN_LEN);
+        for (group, paths) in paths.chunks(COLUMN_LEN).enumerate() {
+            self.load_vertices(group, paths, features);
+        }
+        if depth == self.max_depth && !features.albedo {
+            return;
+        }
         let mut batch = binding.map(|binding| shading.begin(binding, paths.len()));
-        // At the last vertex, only emitters contribute.
-        let (primitives, is_last) =
-            (&self.scene.geometry.primitives, depth == self.max_depth && features.is_empty());
-        let contributes =
-            |hit: &Hit| !is_last || primitives[hit.primitive as usize].first_light.is_some();
-        let hits = paths.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));
-        self.scene
-            .geometry
-            .interactions(hits.filter(|(hit, _)| contributes(hit)), &mut self.interactions);
-        let mut interactions = 0..self.interactions.len();
-        for &i in paths {
-            if contributes(&self.hits[i as usize]) {
-                let interaction =
-                    interactions.next().expect("each contributing hit has an interaction");
-                self.process_hit(i as usize, interaction, batch.as_mut(), depth, features);
-            }
+        for group in 0..self.group_count {
+            self.prepare_vertices(group, batch.as_mut(), depth);
         }
         let is_last_event = depth >= self.continuation_limit && !features.albedo;
         let mut sampled = None;
-        if let Some(batch) = batch {
-            let mut batch = batch.set_up();
-            self.sample_lights(&mut batch);
-            let batch = batch.evaluate();
-            self.add_direct_light(&batch);
-            if !is_last_event {
-                sampled = Some(batch.sample());
+        if let (Some(batch), Some(binding)) = (batch, binding) {
+            let mut batch = batch.set_up(paths.len());
+            let mut light_samples = 0;
+            if depth < self.max_depth {
+                let sides = binding.program.sides;
+                light_samples = (0..self.group_count)
+                    .map(|group| self.sample_lights(group, sides, &mut batch))
+                    .sum();
+            }
+            if light_samples > 0 {
+                let batch = batch.evaluate(light_samples);
+                self.add_direct_light(&batch);
+                sampled = (!is_last_event).then(|| batch.sample());
+            } else {
+                sampled = (!is_last_event).then(|| batch.sample());
             }
         }
-        if is_last_event {
-            return;
-        }
-        for row in 0..self.vertices.len() {
-            self.sample_bsdf(row, sampled.as_ref(), depth, features);
+        if !is_last_event {
+            for group in 0..self.group_count {
+                self.sample_bsdf(group, sampled.as_ref(), depth, features);
+            }
         }
     }
 
-    /// Adds the emission that a path hits. If the path may continue, also adds a vertex with the
-    /// random numbers of its light sample.
-    fn process_hit(
+    /// Loads paths into a group, with the surfaces they hit, and adds the emission there. Records
+    /// the denoiser features.
+    fn load_vertices(&mut self, group: usize, paths: &[u32], features: FeatureLayers) {
+        let vertices = &mut self.groups[group];
+        vertices.load(&self.paths, paths);
+        vertices.active = Lanes::default();
+        let (hits, rays) = (&self.hits, &self.paths.rays);
+        let pairs = paths.iter().map(|&path| (&hits[path as usize], &rays[path as usize]));
+        let geometry = &self.scene.geometry;
+        geometry.interactions(pairs, &mut self.hit_triangles, &mut vertices.surface);
+        for (lane, &path) in paths.iter().enumerate() {
+            if let Some(light) = geometry.light(&self.hits[path as usize]) {
+                self.add_emission(path as usize, light, self.groups[group].surface.ng.get(lane));
+            }
+        }
+        if !features.is_empty() {
+            let vertices = &mut self.groups[group];
+            for (lane, &path) in paths.iter().enumerate() {
+                let (sample, hit) = (vertices.sample[lane], &self.hits[path as usize]);
+                vertices.feature_index[lane] =
+                    self.samples.add_features(sample, hit, &vertices.surface.surface(lane));
+            }
+        }
+    }
+
+    /// Generates the random numbers of a group, and sets its materials. `batch` collects the
+    /// parameters of the shader, if the materials have one.
+    fn prepare_vertices(
         &mut self,
-        i: usize,
-        interaction: usize,
-        batch: Option<&mut ShadingBatch<'_, 'a>>,
+        group: usize,
+        mut batch: Option<&mut ShadingBatch<'_, 'a>>,
         depth: u32,
-        features: FeatureLayers,
     ) {
-        let scene = self.scene;
-        let sample = self.paths[i].sample;
-        if let Some(light) = scene.geometry.light(&self.hits[i]) {
-            let surface = self.interactions[interaction].surface;
-            let le = self.area_light(i, light, &surface);
-            self.samples.add(sample, self.paths[i].throughput * le);
+        let (scene, sampler) = (self.scene, &self.samples.sampler);
+        let vertices = &mut self.groups[group];
+        let binding = batch.as_deref().map(ShadingBatch::binding);
+        vertices.set_wo(binding.map_or(SurfaceSides::Both, |binding| binding.program.sides));
+        // Surfaces without a shader take no light sample.
+        let needs_light_u = binding.is_some() || depth >= ROULETTE_DEPTH;
+        if needs_light_u {
+            sampler.get4_columns(&vertices.key, 2 * depth + 1, &mut vertices.light_u);
         }
-        let (hit, SurfaceInteraction { surface, wo }) =
-            (&self.hits[i], &self.interactions[interaction]);
-        let mut wo = *wo;
-        let feature_index =
-            if features.is_empty() { 0 } else { self.samples.add_features(sample, hit, surface) };
-        let continues = wo.z.abs() > GRAZING_COSINE && (depth < self.max_depth || features.albedo);
-        if !continues {
-            return;
-        }
-        let binding = batch.as_ref().map(|batch| batch.binding());
-        // Specular surfaces take no light sample.
-        let (key, sampler) = (self.paths[i].key, &self.samples.sampler);
-        let needs_random_numbers = binding.is_some() || depth >= ROULETTE_DEPTH;
-        let [pick, light_u, light_v, roulette_u] =
-            if needs_random_numbers { sampler.get4(key, 2 * depth + 1) } else { [0.0; 4] };
-        let [mut lobe_u, u, v, pick_low] = sampler.get4(key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } =
-            &scene.materials[resolve_mix(scene, hit, &mut lobe_u) as usize]
-        else {
-            unreachable!("resolve_mix returns a surface material")
-        };
-        let specular = specular.as_ref();
-        let (mut side, mut eta, mut specular_probability) = (1.0, 1.0, 1.0);
-        if let (Some(batch), Some(instance)) = (batch, scattering) {
-            match batch.binding().program.sides {
-                SurfaceSides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
-                SurfaceSides::Both => eta = instance.eta,
+        sampler.get4_columns(&vertices.key, 2 * depth + 2, &mut vertices.bsdf_u);
+        for lane in 0..vertices.len {
+            let hit = &self.hits[vertices.path[lane] as usize];
+            let lobe_u = &mut vertices.bsdf_u.0[0][lane];
+            let Material::Surface { specular, scattering } =
+                &scene.materials[resolve_mix(scene, hit, lobe_u) as usize]
+            else {
+                unreachable!("resolve_mix returns a surface material")
+            };
+            let lobe_u = *lobe_u;
+            let mut wo: Vec3 = vertices.wo.get(lane);
+            if wo.z.abs() > GRAZING_COSINE {
+                vertices.active.insert(lane);
+            } else {
+                // The shader needs a valid direction.
+                wo = Vec3::Z;
+                vertices.wo.set(lane, wo);
             }
-            if let Some(index) = instance.dispersive_index() {
-                // The shader does not use `lobe_u`.
-                let path = &mut self.paths[i];
-                let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
-                path.throughput *= colour;
-                (path.nm, path.is_dispersed) = (Some(nm), true);
-                eta = index.at(nm);
+            vertices.specular[lane] = specular.as_ref();
+            vertices.eta[lane] = 1.0;
+            vertices.specular_probability[lane] = 1.0;
+            if let (Some(batch), Some(instance)) = (batch.as_mut(), scattering) {
+                vertices.eta[lane] = instance.eta;
+                if let Some(index) = instance.dispersive_index() {
+                    // The shader does not use `lobe_u`.
+                    let dispersion = &mut vertices.dispersion[lane];
+                    let (nm, colour) = PathWavelength { nm: dispersion.nm, u: lobe_u }.select();
+                    *dispersion = Dispersion { nm: Some(nm), is_dispersed: true };
+                    let throughput: Vec3 = vertices.throughput.get(lane);
+                    vertices.throughput.set(lane, throughput * colour);
+                    vertices.eta[lane] = index.at(nm);
+                }
+                vertices.specular_probability[lane] =
+                    specular.as_ref().map_or(0.0, |specular| specular.sampling_probability(wo));
+                let surface = &vertices.surface;
+                batch.set_material(
+                    group * COLUMN_LEN + lane,
+                    (instance, vertices.dispersion[lane].nm),
+                    || surface.lookup(lane),
+                    surface.frame[2].get(lane),
+                    || scene.geometry.shader_positions(hit, surface.p.get(lane)),
+                );
             }
-            specular_probability =
-                specular.map_or(0.0, |specular| specular.sampling_probability(wo));
-            let positions = || scene.geometry.shader_positions(hit, surface.p);
-            batch.push((instance, self.paths[i].nm), surface, positions, (vec2(u, v), wo));
+            if matches!(specular, Some(Specular::Dispersive { .. })) {
+                vertices.dispersion[lane].is_dispersed = true;
+            }
+            if self.light_picker.depends_on_point() {
+                let (p, frame) = (vertices.surface.p.get(lane), vertices.surface.frame(lane));
+                self.receivers.push(receiver(
+                    &self.light_picker,
+                    binding,
+                    scattering.as_ref(),
+                    (p, &frame),
+                    -self.paths.rays[vertices.path[lane] as usize].d,
+                    vertices.side[lane],
+                ));
+            }
         }
-        let takes_light_sample = binding.is_some() && depth < self.max_depth;
-        if self.light_picker.depends_on_point() {
-            let receiver =
-                self.receiver(binding, scattering.as_ref(), surface, -self.rays[i].d, side);
-            self.receivers.push(receiver);
+        if let Some(batch) = batch {
+            let [_, u, v, _] = &vertices.bsdf_u.0;
+            batch.set_points(group, [u, v], &vertices.wo);
         }
-        self.vertices.push(Vertex {
-            path: i as u32,
-            interaction: interaction as u32,
-            specular,
-            wo,
-            side,
-            eta,
-            specular_probability,
-            wavelength: PathWavelength { nm: self.paths[i].nm, u },
-            lobe_u,
-            roulette_u,
-            feature_index,
-            light_u: takes_light_sample.then_some([pick, pick_low, light_u, light_v]),
-        });
     }
 
-    /// Samples the next ray of a path. `batch` holds the directions sampled by the shader, if the
-    /// vertices have one.
+    /// Samples the next rays of a group. `batch` holds the directions sampled by the shader, if the
+    /// materials have one.
     fn sample_bsdf(
         &mut self,
-        row: usize,
+        group: usize,
         batch: Option<&SampledBatch<'_, 'a>>,
         depth: u32,
         features: FeatureLayers,
     ) {
-        let vertex = &self.vertices[row];
-        let surface = &self.interactions[vertex.interaction as usize].surface;
-        let next = if vertex.lobe_u < vertex.specular_probability {
-            vertex.sample_specular(surface)
-        } else {
-            batch.and_then(|batch| vertex.sample_shader(batch.direction(row)))
-        };
+        let vertices = &mut self.groups[group];
+        let samples = &mut self.bsdf_samples;
+        match batch {
+            Some(batch) => {
+                batch.directions(group, &mut self.wi, &mut self.bsdf);
+                vertices.shader_samples(&self.wi, &self.bsdf, samples);
+            }
+            None => samples.lanes = Lanes::default(),
+        }
+        vertices.sample_specular(samples);
         if features.albedo {
-            *self.samples.albedo_mut(vertex.feature_index) =
-                next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
+            for lane in vertices.active {
+                let (weight, eta): (Vec3, f32) = (samples.weight.get(lane), samples.eta[lane]);
+                *self.samples.albedo_mut(vertices.feature_index[lane]) =
+                    if samples.lanes.contains(lane) { weight * eta * eta } else { Vec3::ZERO };
+            }
         }
-        let Some(next) = next.filter(|_| depth < self.continuation_limit) else { return };
-        let path = &self.paths[vertex.path as usize];
-        let eta_scale = path.eta_scale * next.eta * next.eta;
-        let is_dispersed =
-            path.is_dispersed || matches!(vertex.specular, Some(Specular::Dispersive { .. }));
-        let mut throughput = path.throughput * next.weight;
-        if throughput.is_nan() {
+        if depth >= self.continuation_limit {
+            return;
+        }
+        vertices.continue_paths(samples, depth, &mut self.continuations);
+        let Continuations { lanes, nan, throughput, eta_scale, o, d } = &self.continuations;
+        for lane in *nan {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
-            self.samples.add(path.sample, throughput);
-            return;
+            self.samples.add(vertices.sample[lane], throughput.get(lane));
         }
-        let magnitude = |rgb: Vec3| if is_dispersed { rgb.abs() } else { rgb }.max_element();
-        // Russian roulette ignores the factor 1/η², since a later refraction cancels it.
-        if depth >= ROULETTE_DEPTH {
-            let survival = magnitude(throughput * eta_scale).max(0.0).sqrt().min(MAX_SURVIVAL);
-            if vertex.roulette_u >= survival {
-                return;
-            }
-            throughput *= 1.0 / survival;
+        let (next, lanes, indices) = (&mut self.next, *lanes, lanes.indices());
+        let survivors = indices[..lanes.len()].iter().map(|&lane| lane as usize % COLUMN_LEN);
+        next.rays.extend(survivors.clone().map(|lane| Ray::new(o.get(lane), d.get(lane))));
+        for (column, source) in next.throughput.iter_mut().zip(&throughput.0) {
+            column.extend(survivors.clone().map(|lane| source[lane]));
         }
-        if magnitude(throughput) <= 0.0 {
-            return;
+        next.pdf.extend(survivors.clone().map(|lane| samples.pdf[lane]));
+        next.eta_scale.extend(survivors.clone().map(|lane| eta_scale[lane]));
+        next.sample.extend(survivors.clone().map(|lane| vertices.sample[lane]));
+        next.key.extend(survivors.clone().map(|lane| vertices.key[lane]));
+        if self.columns.dispersion {
+            next.dispersion.extend(survivors.clone().map(|lane| vertices.dispersion[lane]));
         }
-        let d = surface.frame.to_world(next.wi);
-        self.next_rays.push(Ray::new(surface.offset_ray_origin(d), d));
-        let environment_pdf = match (self.environment, batch) {
-            (Some(environment), Some(batch)) if next.pdf > 0.0 => {
-                batch.direction_tree(row).map_or(0.0, |tree| {
-                    environment.pdf(
-                        &self.scene.lights,
-                        &vertex.environment_sample_context(tree, surface),
-                        vertex.mirrored(next.wi),
-                    )
-                })
+        if let Some(environment) = self.environment {
+            let pdf = |lane: usize| {
+                let batch = batch.filter(|_| samples.pdf[lane] > 0.0)?;
+                let tree = batch.direction_tree(group * COLUMN_LEN + lane)?;
+                let frame = vertices.surface.frame(lane);
+                let context = vertices.environment_sample_context(lane, tree, &frame);
+                let wi = mirrored(samples.wi.get(lane), vertices.side[lane]);
+                Some(environment.pdf(&self.scene.lights, &context, wi))
+            };
+            next.environment_pdf.extend(survivors.map(|lane| pdf(lane).unwrap_or(0.0)));
+        }
+        if self.columns.previous_vertices {
+            for lane in lanes {
+                let row = group * COLUMN_LEN + lane;
+                let (first, receiver) = (next.previous_parameters.len(), self.receivers[row]);
+                // Delta distributions need no light density and thus no material parameters.
+                if let (Some(batch), Some(_), true) = (batch, &receiver.lobe, samples.pdf[lane] > 0.0)
+                {
+                    next.previous_parameters.extend(batch.parameters(row));
+                }
+                let count = next.previous_parameters.len() - first;
+                let parameters = [first as u32, count as u32];
+                next.previous_vertices.push(PreviousVertex { receiver, parameters });
             }
-            _ => 0.0,
-        };
-        self.next_paths.push(Path {
-            throughput,
-            pdf: next.pdf,
-            environment_pdf,
-            eta_scale,
-            nm: next.nm,
-            is_dispersed,
-            ..*path
-        });
-        if self.keeps_previous_vertices {
-            let next_parameters = &mut self.next_previous_parameters;
-            let (first, receiver) = (next_parameters.len(), self.receivers[row]);
-            // Delta distributions need no light density and thus no material parameters.
-            if let (Some(batch), Some(_), true) = (batch, &receiver.lobe, next.pdf > 0.0) {
-                next_parameters.extend(batch.parameters(row));
-            }
-            let parameters = [first as u32, (next_parameters.len() - first) as u32];
-            self.next_previous_vertices.push(PreviousVertex { receiver, parameters });
         }
     }
 
     /// Makes the continuation rays the current rays.
     fn advance(&mut self) {
-        std::mem::swap(&mut self.rays, &mut self.next_rays);
-        std::mem::swap(&mut self.paths, &mut self.next_paths);
-        std::mem::swap(&mut self.previous_vertices, &mut self.next_previous_vertices);
-        std::mem::swap(&mut self.previous_parameters, &mut self.next_previous_parameters);
-        self.next_rays.clear();
-        self.next_paths.clear();
-        self.next_previous_vertices.clear();
-        self.next_previous_parameters.clear();
+        std::mem::swap(&mut self.paths, &mut self.next);
+        self.next.clear();
     }
 }

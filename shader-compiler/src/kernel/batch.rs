@@ -178,9 +178,8 @@ impl Batch {
         let groups = self.groups();
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
         for group in 0..groups {
-            all[group * to_stride + first * lanes..][..words].copy_from_slice(
-                &source[group * from_stride + other_first * lanes..][..words],
-            );
+            all[group * to_stride + first * lanes..][..words]
+                .copy_from_slice(&source[group * from_stride + other_first * lanes..][..words]);
         }
     }
 
@@ -324,7 +323,8 @@ mod tests {
     fn ports_are_copied_in_all_rows() {
         for target in Target::ALL {
             let mut source = Batch::new(target, 4, 11);
-            (0..11).for_each(|row| source.set_row(row, 0, &[0, 1, 2, 3].map(|x| 10 * row as u32 + x)));
+            (0..11)
+                .for_each(|row| source.set_row(row, 0, &[0, 1, 2, 3].map(|x| 10 * row as u32 + x)));
             let mut batch = Batch::new(target, 3, 11);
             batch.copy_ports(0, &source, 2, 2);
             for row in 0..11 {

@@ -2,11 +2,11 @@
 //! fast Construction of SAH-based Bounding Volume Hierarchies*).
 //!
 //! A wide node splits its set of elements in two, then the part with the largest surface area, and
-//! so on until it has four children. Elements are partitioned in place, and subtrees are built in
+//! so on until it has eight children. Elements are partitioned in place, and subtrees are built in
 //! parallel. The result does not depend on the number of threads.
 
 use super::is_usable;
-use super::tree::{Bvh, BvhNode, LEAF_FLAG};
+use super::tree::{Bvh, BvhNode, LEAF_FLAG, WIDTH};
 use glam::Vec4;
 use lightbound_math::{Aabb, Vec3};
 use rayon::prelude::*;
@@ -170,7 +170,7 @@ fn build_tree<L: Send>(
     }
     let mut sets: Vec<Set> = split_wide(elements, set, leaf_size, depth).collect();
     sets.sort_by_key(|set| set.start);
-    let (mut parts, mut rest) = (Vec::with_capacity(4), elements);
+    let (mut parts, mut rest) = (Vec::with_capacity(WIDTH), elements);
     for set in sets {
         let (part, others) = rest.split_at_mut(set.len());
         parts.push((part, set.bounds));
@@ -214,7 +214,7 @@ impl Bvh {
                 if let Some((parent, slot)) = parent {
                     self.nodes[parent].children[slot] = first;
                 }
-                self.stack_len = self.stack_len.max(3 * subtree.depth + 1);
+                self.stack_len = self.stack_len.max((WIDTH - 1) * subtree.depth + 1);
                 self.nodes.extend(subtree.nodes.into_iter().map(|mut node| {
                     for child in &mut node.children {
                         *child += if *child & LEAF_FLAG != 0 { first_leaf } else { first };
@@ -269,15 +269,15 @@ fn build_subtree<L>(
     Subtree { nodes: tree.nodes, leaves, depth: max_depth }
 }
 
-/// Splits a set into up to four. Sets that fit into a leaf are not split.
+/// Splits a set into up to [`WIDTH`]. Sets that fit into a leaf are not split.
 fn split_wide(
     elements: &mut [Element],
     set: Set,
     leaf_size: usize,
     depth: usize,
 ) -> impl Iterator<Item = Set> + use<> {
-    let (mut children, mut count) = ([set; 4], 1);
-    while count < 4 {
+    let (mut children, mut count) = ([set; WIDTH], 1);
+    while count < WIDTH {
         let splittable = (0..count).filter(|&i| children[i].len() > leaf_size);
         let area = |i: usize| children[i].bounds.half_area();
         let compare = |&a: &usize, &b: &usize| {
@@ -551,7 +551,7 @@ mod tests {
         while let Some((index, outer, level)) = pending.pop() {
             depth = depth.max(level);
             let node = &tree.nodes[index];
-            for slot in 0..4 {
+            for slot in 0..WIDTH {
                 let plane = |upper| Vec3::from([0, 1, 2].map(|axis| node.plane(axis, upper, slot)));
                 let bounds = Aabb { min: plane(false), max: plane(true) };
                 if bounds.is_empty() {
@@ -575,7 +575,7 @@ mod tests {
             }
         }
         assert!(seen.iter().all(|&seen| seen));
-        assert_eq!(tree.stack_len, 3 * depth + 1);
+        assert_eq!(tree.stack_len, (WIDTH - 1) * depth + 1);
         depth
     }
 

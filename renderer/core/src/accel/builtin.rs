@@ -1,17 +1,19 @@
 //! The built-in acceleration structure: a BVH per group, and one over the instances.
 //!
 //! Triangles are stored in BVH order in blocks of four ([`TriangleBlock`]); other shapes are tested
-//! one at a time. A triangle takes 44 bytes in full blocks, about 60 on average, and about 20 bytes
-//! of nodes; rays do not access the mesh itself. Where surfaces coincide, the one with the lowest
+//! one at a time. A triangle takes 44 bytes in full blocks, and about 80 bytes on average with the
+//! nodes; rays do not access the mesh itself. Where surfaces coincide, the one with the lowest
 //! indices is hit, so results do not depend on the BVH.
 
 use super::builder::Element;
-use super::packet::{FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, sort_by_class};
+use super::packet::{
+    FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, sort_by_class, take_bit,
+};
 use super::tree::Bvh;
 use super::triangles::{RayFrame, TriangleBlock};
 use super::{Accel, builder, nearest_accepted, to_local};
-use crate::geometry::{Geometry, Hit, Shape};
-use fearless_simd::{Level, Simd};
+use crate::geometry::{Geometry, Hit, Shape, ShapeHit};
+use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::{Aabb, Ray};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -68,16 +70,16 @@ impl Builtin {
     /// Calls `report_hit` with candidate hits on the segment. `report_hit` returns the new end of
     /// the segment; an end before its start stops the traversal.
     #[inline(always)]
-    fn trace(&self, ray: &Ray, mut report_hit: impl FnMut(Hit) -> f32) {
+    fn trace<S: Simd>(&self, simd: S, ray: &Ray, mut report_hit: impl FnMut(Hit) -> f32) {
         if !super::is_traceable(ray) {
             return;
         }
         // From here on the segment includes its end, so that all hits at the same distance are
         // candidates.
         let end = ray.tmax.next_down();
-        let end = self.world.trace(&self.geometry, ray, end, Hit::NONE, &mut report_hit);
+        let end = self.world.trace(simd, &self.geometry, ray, end, Hit::NONE, &mut report_hit);
         if !self.geometry.instances.is_empty() && end >= ray.tmin {
-            self.trace_instances(ray, end, &mut report_hit);
+            self.trace_instances(simd, ray, end, &mut report_hit);
         }
     }
 
@@ -144,6 +146,7 @@ impl Builtin {
                     let mut end = end[lane];
                     if end >= ray.tmin && !self.world.elements.is_empty() {
                         end = self.world.trace_shapes(
+                            simd,
                             &self.geometry,
                             ray,
                             end,
@@ -152,7 +155,7 @@ impl Builtin {
                         );
                     }
                     if end >= ray.tmin && !self.geometry.instances.is_empty() {
-                        self.trace_instances(ray, end, &mut report_hit);
+                        self.trace_instances(simd, ray, end, &mut report_hit);
                     }
                 }
             }
@@ -161,22 +164,28 @@ impl Builtin {
 
     /// Traces a ray through the instances. Not inlined, to keep the common path short.
     #[inline(never)]
-    fn trace_instances(&self, ray: &Ray, end: f32, report_hit: &mut impl FnMut(Hit) -> f32) {
-        self.instances.traverse(ray, end, |leaf, end| {
-            let index = self.instance_order[leaf as usize];
-            let instance = &self.geometry.instances[index as usize];
-            let local = to_local(ray, &instance.transform);
-            if !super::is_traceable(&local) {
-                return end;
-            }
-            self.groups[instance.group as usize].trace(
-                &self.geometry,
-                &local,
-                end,
-                index,
-                report_hit,
-            )
-        });
+    fn trace_instances<S: Simd>(
+        &self,
+        simd: S,
+        ray: &Ray,
+        end: f32,
+        report_hit: &mut impl FnMut(Hit) -> f32,
+    ) {
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                self.instances.traverse(simd, ray, end, |leaf, end| {
+                    let index = self.instance_order[leaf as usize];
+                    let instance = &self.geometry.instances[index as usize];
+                    let local = to_local(ray, &instance.transform);
+                    if !super::is_traceable(&local) {
+                        return end;
+                    }
+                    let group = &self.groups[instance.group as usize];
+                    group.trace(simd, &self.geometry, &local, end, index, report_hit)
+                });
+            },
+        );
     }
 }
 
@@ -239,8 +248,9 @@ impl Group {
     /// Reports the candidates between `ray.tmin` and `end` on a ray in the group's space. Returns
     /// the last end that `report_hit` returned.
     #[inline(always)]
-    fn trace(
+    fn trace<S: Simd>(
         &self,
+        simd: S,
         geometry: &Geometry,
         ray: &Ray,
         mut end: f32,
@@ -248,7 +258,7 @@ impl Group {
         report_hit: &mut impl FnMut(Hit) -> f32,
     ) -> f32 {
         let frame = RayFrame::new(ray);
-        self.triangles.traverse(ray, end, |index, tmax| {
+        self.triangles.traverse(simd, ray, end, |index, tmax| {
             let block = &self.blocks[index as usize];
             let hits = frame.intersect(block, tmax);
             let mut mask = hits.mask;
@@ -269,7 +279,7 @@ impl Group {
         if self.elements.is_empty() || end < ray.tmin {
             return end;
         }
-        self.trace_shapes(geometry, ray, end, instance, report_hit)
+        self.trace_shapes(simd, geometry, ray, end, instance, report_hit)
     }
 
     /// Reports hits of the rays in `lanes` of a packet with the triangles of a leaf; stores the new
@@ -320,23 +330,29 @@ impl Group {
 
     /// Reports the candidates among non-triangle shapes.
     #[inline(never)]
-    fn trace_shapes(
+    fn trace_shapes<S: Simd>(
         &self,
+        simd: S,
         geometry: &Geometry,
         ray: &Ray,
         mut end: f32,
         instance: u32,
         report_hit: &mut impl FnMut(Hit) -> f32,
     ) -> f32 {
-        self.shapes.traverse(ray, end, |index, tmax| {
-            let (primitive, element) = self.elements[index as usize];
-            if let Some(hit) = nearest_accepted(geometry, primitive, element, &Ray { tmax, ..*ray })
-            {
-                end =
-                    report_hit(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });
-            }
-            end
-        });
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                self.shapes.traverse(simd, ray, end, |index, tmax| {
+                    let (primitive, element) = self.elements[index as usize];
+                    let ray = Ray { tmax, ..*ray };
+                    if let Some(hit) = nearest_accepted(geometry, primitive, element, &ray) {
+                        let ShapeHit { t, u, v } = hit;
+                        end = report_hit(Hit { t, u, v, primitive, element, instance });
+                    }
+                    end
+                });
+            },
+        );
         end
     }
 }
@@ -344,14 +360,6 @@ impl Group {
 /// Minimum number of active rays at which a leaf is tested triangle by triangle (all rays against
 /// one triangle) instead of ray by ray.
 const MIN_ACTIVE_RAYS: u32 = 4;
-
-/// Removes the lowest set bit of a lane mask and returns its index.
-#[inline(always)]
-fn take_bit(mask: &mut u32) -> Option<usize> {
-    let lowest = (*mask != 0).then(|| mask.trailing_zeros() as usize & (MAX_PACKET_RAYS - 1));
-    *mask &= mask.wrapping_sub(1);
-    lowest
-}
 
 /// Replaces `nearest` if `hit` is nearer, or equally near with lower indices. Returns the ray
 /// parameter of the nearest hit.
@@ -367,7 +375,8 @@ fn update_nearest(hit: Hit, nearest: &mut Hit) -> f32 {
 impl Accel for Builtin {
     fn intersect(&self, ray: &Ray) -> Hit {
         let mut nearest = Hit::MISS;
-        self.trace(ray, |hit| update_nearest(hit, &mut nearest));
+        let mut report_hit = |hit| update_nearest(hit, &mut nearest);
+        dispatch!(Level::new(), simd => self.trace(simd, ray, &mut report_hit));
         nearest
     }
 
@@ -402,10 +411,11 @@ impl Accel for Builtin {
 
     fn occluded(&self, ray: &Ray) -> bool {
         let mut blocked = false;
-        self.trace(ray, |_| {
+        let mut report_hit = |_| {
             blocked = true;
             f32::NEG_INFINITY
-        });
+        };
+        dispatch!(Level::new(), simd => self.trace(simd, ray, &mut report_hit));
         blocked
     }
 

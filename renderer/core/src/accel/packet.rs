@@ -6,19 +6,23 @@
 //! performs the operations of [`Bvh::traverse`] and [`RayFrame::intersect`] in the same order, so
 //! results are bit-identical.
 //!
-//! Packets are faster even for incoherent rays of one class. Sorting by origin as well, with a
-//! fallback to single-ray traversal, visits a quarter fewer nodes, but the overhead cancels the
-//! gain.
+//! Once few rays of a packet enter a node, its subtree is traversed by one ray at a time (Benthin et
+//! al. 2012, *Combining Single and Packet-Ray Tracing for Arbitrary Ray Distributions on the Intel
+//! MIC Architecture*).
 
 use super::is_traceable;
-use super::tree::{Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG};
+use super::tree::{Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG, SlabTest, StackEntry};
 use super::triangles::{RayFrame, TriangleBlock, axes, longest_axis};
 use crate::geometry::watertight::{FloatLanes, TriangleTest, to_ray_frame};
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16, mask32x16};
-use lightbound_math::Ray;
+use lightbound_math::{Ray, vec3};
 
 /// Maximum number of rays in a packet.
 pub(super) const MAX_PACKET_RAYS: usize = 16;
+
+/// Minimum number of rays in a node at which its subtree is traversed by the packet, rather than
+/// by one ray at a time.
+const MIN_PACKET_RAYS: u32 = 5;
 
 /// Number of ray classes: 8 octants times 3 longest axes; see [`ray_class`].
 const RAY_CLASSES: usize = 24;
@@ -73,6 +77,8 @@ pub(super) struct Packet<'a, S: Simd> {
 pub(super) struct TraversalStack<S: Simd> {
     near: Vec<FloatPacket<S>>,
     node: Vec<u32>,
+    /// Stack of the traversal with a single ray.
+    single: Vec<StackEntry>,
 }
 
 impl<S: Simd> TraversalStack<S> {
@@ -82,8 +88,17 @@ impl<S: Simd> TraversalStack<S> {
         TraversalStack {
             near: vec![FloatPacket::splat(simd, 0.0); tree.stack_len],
             node: vec![0; tree.stack_len],
+            single: vec![StackEntry::default(); tree.stack_len],
         }
     }
+}
+
+/// Removes the lowest set bit of a lane mask and returns its index.
+#[inline(always)]
+pub(super) fn take_bit(mask: &mut u32) -> Option<usize> {
+    let lowest = (*mask != 0).then(|| mask.trailing_zeros() as usize & (MAX_PACKET_RAYS - 1));
+    *mask &= mask.wrapping_sub(1);
+    lowest
 }
 
 /// Hits of a packet with one triangle; `mask` has a bit for each ray that hits.
@@ -156,6 +171,13 @@ impl<'a, S: Simd> Packet<'a, S> {
                 leaf(node & !LEAF_FLAG, lanes, end);
                 continue;
             }
+            if lanes.count_ones() < MIN_PACKET_RAYS {
+                let mut lanes = lanes;
+                while let Some(lane) = take_bit(&mut lanes) {
+                    self.traverse_single(tree, node, lane, end, &mut stack.single, &mut leaf);
+                }
+                continue;
+            }
             // Child hits are hard to predict, so the push is branch-free.
             let node = &tree.nodes[node as usize];
             for slot in node.farthest_first(self.axes[2], !self.upper[self.axes[2]]) {
@@ -165,6 +187,34 @@ impl<'a, S: Simd> Packet<'a, S> {
                 top += usize::from(any_hit);
             }
         }
+    }
+
+    /// Traverses the subtree of a node with the ray of a lane, like
+    /// [`traverse`](Self::traverse).
+    #[inline(always)]
+    fn traverse_single(
+        &self,
+        tree: &Bvh,
+        node: u32,
+        lane: usize,
+        end: &mut FloatPacket<S>,
+        stack: &mut [StackEntry],
+        leaf: &mut impl FnMut(u32, u32, &mut FloatPacket<S>),
+    ) {
+        let [x, y, z] = &self.inverse;
+        let slab = SlabTest::new(self.simd, &self.rays[lane], vec3(x[lane], y[lane], z[lane]));
+        let first_end = end[lane];
+        tree.traverse_from(
+            node,
+            &slab,
+            first_end,
+            stack,
+            #[inline(always)]
+            |index, _| {
+                leaf(index, 1 << lane, end);
+                end[lane]
+            },
+        );
     }
 
     /// Returns the ray parameters at which rays enter a child's box, ∞ for rays that miss it, and
@@ -268,8 +318,8 @@ impl<S: Simd> FloatLanes for FloatPacket<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lightbound_math::Vec3;
     use lightbound_math::sampling::testing::points;
-    use lightbound_math::{Vec3, vec3};
 
     #[test]
     fn sorted_rays_share_signs_and_axes_within_a_class() {

@@ -1,10 +1,10 @@
-//! A four-wide BVH with single-ray traversal.
+//! An eight-wide BVH with single-ray traversal.
 //!
 //! The boxes of a node's children are stored side by side, for one SIMD slab test per node (Wald et
 //! al. 2008, *Getting Rid of Packets*). Traversal is conservative: boxes are enlarged by one ulp,
 //! and far distances are scaled up as in Ize 2013, *Robust BVH Ray Traversal*.
 
-use glam::Vec4;
+use fearless_simd::{Simd, SimdBase, SimdMask, f32x8};
 use lightbound_math::{Aabb, Ray, Vec3};
 
 /// Bit that marks leaf references.
@@ -16,40 +16,53 @@ const INLINE_STACK_LEN: usize = 96;
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
 pub(super) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
 
-/// A node with four children: lower and upper planes along each axis, and references. Empty slots
-/// have an empty box. 128 bytes.
+/// Number of children of a node.
+pub(super) const WIDTH: usize = 8;
+
+/// One float per child.
+type FloatSlots<S> = f32x8<S>;
+
+/// A node with [`WIDTH`] children: lower and upper planes along each axis, and references. Empty
+/// slots come last and have an empty box. 256 bytes.
 #[repr(C, align(64))]
 #[derive(Clone, PartialEq)]
 pub(super) struct BvhNode {
-    planes: [[Vec4; 2]; 3],
-    pub(super) children: [u32; 4],
-    /// Slots sorted farthest first, two bits each, for rays in the negative and the positive
+    planes: [[[f32; WIDTH]; 2]; 3],
+    pub(super) children: [u32; WIDTH],
+    /// Slots sorted farthest first, three bits each, for rays in the negative and the positive
     /// direction of each axis.
-    orders: [[u8; 2]; 3],
+    orders: [[u32; 2]; 3],
+    /// Number of children.
+    len: u32,
 }
 
 impl BvhNode {
     pub(super) const EMPTY: BvhNode = {
-        let (min, max) = (Vec4::INFINITY, Vec4::NEG_INFINITY);
-        BvhNode { planes: [[min, max]; 3], children: [LEAF_FLAG; 4], orders: [[0; 2]; 3] }
+        let (min, max) = ([f32::INFINITY; WIDTH], [f32::NEG_INFINITY; WIDTH]);
+        let children = [LEAF_FLAG; WIDTH];
+        BvhNode { planes: [[min, max]; 3], children, orders: [[0; 2]; 3], len: 0 }
     };
 
+    /// Sets the child of a slot. Slots must be set in order.
     pub(super) fn set(&mut self, slot: usize, bounds: &Aabb, reference: u32) {
         for axis in 0..3 {
             self.planes[axis][0][slot] = bounds.min[axis].next_down();
             self.planes[axis][1][slot] = bounds.max[axis].next_up();
         }
         self.children[slot] = reference;
+        self.len = slot as u32 + 1;
     }
 
     /// Sorts the slots by their entry planes.
     pub(super) fn sort(&mut self) {
+        let len = self.len as usize;
         for axis in 0..3 {
             let [lower, upper] = self.planes[axis];
-            for (direction, far) in [-upper, lower].into_iter().enumerate() {
-                let mut slots = [0, 1, 2, 3];
-                slots.sort_by(|&a, &b| far[b].total_cmp(&far[a]));
-                self.orders[axis][direction] = (0..4).map(|k| (slots[k] as u8) << (2 * k)).sum();
+            for (direction, far) in [upper.map(|x| -x), lower].into_iter().enumerate() {
+                let mut slots: [usize; WIDTH] = std::array::from_fn(|slot| slot);
+                slots[..len].sort_by(|&a, &b| far[b].total_cmp(&far[a]));
+                self.orders[axis][direction] =
+                    slots.iter().enumerate().map(|(k, &slot)| (slot as u32) << (3 * k)).sum();
             }
         }
     }
@@ -57,13 +70,11 @@ impl BvhNode {
     /// Returns the lower or upper plane of a child along an axis.
     #[inline(always)]
     pub(super) fn plane(&self, axis: usize, upper: bool, slot: usize) -> f32 {
-        // Index an array: indexing a vector's components compiles to branches.
-        let planes: &[f32; 4] = self.planes[axis][usize::from(upper)].as_ref();
-        planes[slot]
+        self.planes[axis][usize::from(upper)][slot]
     }
 
-    /// Iterates over all slots, farthest first, for rays in the negative or positive direction of
-    /// an axis.
+    /// Iterates over the slots in use, farthest first, for rays in the negative or positive
+    /// direction of an axis.
     #[inline(always)]
     pub(super) fn farthest_first(
         &self,
@@ -71,11 +82,11 @@ impl BvhNode {
         positive: bool,
     ) -> impl Iterator<Item = usize> {
         let order = self.orders[axis][usize::from(positive)];
-        [0, 2, 4, 6].into_iter().map(move |shift| usize::from(order >> shift & 3))
+        (0..self.len).map(move |k| (order >> (3 * k)) as usize % WIDTH)
     }
 }
 
-/// A four-wide BVH; each leaf stores an index.
+/// An eight-wide BVH; each leaf stores an index.
 pub(super) struct Bvh {
     /// All nodes, the root first.
     pub(super) nodes: Vec<BvhNode>,
@@ -95,38 +106,59 @@ impl Bvh {
     /// first, and the current end of the segment. `leaf` returns the new end; an end before
     /// `ray.tmin` stops the traversal. The ray must be finite, with a nonzero direction.
     #[inline(always)]
-    pub(super) fn traverse(&self, ray: &Ray, end: f32, mut leaf: impl FnMut(u32, f32) -> f32) {
+    pub(super) fn traverse<S: Simd>(
+        &self,
+        simd: S,
+        ray: &Ray,
+        end: f32,
+        leaf: impl FnMut(u32, f32) -> f32,
+    ) {
         if self.nodes.is_empty() {
             return;
         }
         let (mut small, mut large);
-        let stack: &mut [(u32, f32)] = if self.stack_len <= INLINE_STACK_LEN {
-            small = [(0, 0.0); INLINE_STACK_LEN];
+        let stack: &mut [StackEntry] = if self.stack_len <= INLINE_STACK_LEN {
+            small = [StackEntry::default(); INLINE_STACK_LEN];
             &mut small
         } else {
-            large = vec![(0, 0.0); self.stack_len];
+            large = vec![StackEntry::default(); self.stack_len];
             &mut large
         };
-        let slab = SlabTest::new(ray);
+        let slab = SlabTest::new(simd, ray, Vec3::ONE / ray.d);
+        self.traverse_from(0, &slab, end, stack, leaf);
+    }
+
+    /// Like [`traverse`](Self::traverse), for the subtree of a node. `stack` is a buffer of
+    /// [`stack_len`](Self::stack_len) entries.
+    #[inline(always)]
+    pub(super) fn traverse_from<S: Simd>(
+        &self,
+        node: u32,
+        slab: &SlabTest<S>,
+        end: f32,
+        stack: &mut [StackEntry],
+        mut leaf: impl FnMut(u32, f32) -> f32,
+    ) {
+        let tmin = slab.tmin[0];
         let mut tmax = end;
         let mut top = 0;
-        let mut current = 0;
+        let mut current = node;
         loop {
             if current & LEAF_FLAG == 0 {
                 let node = &self.nodes[current as usize];
                 let (near, mut mask) = slab.intersect(node, tmax);
                 if mask != 0 {
-                    let slot = mask.trailing_zeros() as usize & 3;
+                    let slot = mask.trailing_zeros() as usize & (WIDTH - 1);
                     mask &= mask - 1;
                     current = node.children[slot];
                     if mask != 0 {
                         // Push the hit children in sorted order and visit the nearest next.
-                        let near = near.to_array();
+
                         let base = top;
                         stack[top] = (current, near[slot]);
                         top += 1;
                         while mask != 0 {
-                            let slot = mask.trailing_zeros() as usize & 3;
+                            let slot = mask.trailing_zeros() as usize & (WIDTH - 1);
                             mask &= mask - 1;
                             let mut at = top;
                             while at > base && stack[at - 1].1 < near[slot] {
@@ -143,7 +175,7 @@ impl Bvh {
                 }
             } else {
                 tmax = leaf(current & !LEAF_FLAG, tmax);
-                if tmax < ray.tmin {
+                if tmax < tmin {
                     return;
                 }
             }
@@ -161,43 +193,56 @@ impl Bvh {
     }
 }
 
-/// A ray prepared for slab tests: `t = (plane − o) / d` for four planes at a time.
-struct SlabTest {
-    origin: [Vec4; 3],
-    inverse: [Vec4; 3],
-    inverse_far: [Vec4; 3],
+/// A node to visit, and the ray parameter at which the ray enters it.
+pub(super) type StackEntry = (u32, f32);
+
+/// A ray prepared for slab tests: `t = (plane − o) / d` for all planes of a node at a time.
+pub(super) struct SlabTest<S: Simd> {
+    simd: S,
+    origin: [FloatSlots<S>; 3],
+    inverse: [FloatSlots<S>; 3],
+    inverse_far: [FloatSlots<S>; 3],
     /// Whether the ray enters boxes through the upper plane of each axis.
     upper: [bool; 3],
-    tmin: Vec4,
+    tmin: FloatSlots<S>,
 }
 
-impl SlabTest {
-    fn new(ray: &Ray) -> SlabTest {
-        // A zero component has an infinite inverse. Inside a box 0 · ∞ cannot occur, since boxes
-        // are enlarged.
-        let inverse = Vec3::ONE / ray.d;
+impl<S: Simd> SlabTest<S> {
+    /// Prepares a ray; `inverse` is the inverse of its direction. A zero component has an infinite
+    /// inverse. Inside a box 0 · ∞ cannot occur, since boxes are enlarged.
+    #[inline(always)]
+    pub(super) fn new(simd: S, ray: &Ray, inverse: Vec3) -> SlabTest<S> {
+        let splat = |v: Vec3| {
+            [
+                FloatSlots::splat(simd, v.x),
+                FloatSlots::splat(simd, v.y),
+                FloatSlots::splat(simd, v.z),
+            ]
+        };
         SlabTest {
-            origin: std::array::from_fn(|i| Vec4::splat(ray.o[i])),
-            inverse: std::array::from_fn(|i| Vec4::splat(inverse[i])),
-            inverse_far: std::array::from_fn(|i| Vec4::splat(inverse[i] * FAR_ROUNDING_SCALE)),
-            upper: std::array::from_fn(|i| inverse[i].is_sign_negative()),
-            tmin: Vec4::splat(ray.tmin),
+            simd,
+            origin: splat(ray.o),
+            inverse: splat(inverse),
+            inverse_far: splat(inverse * FAR_ROUNDING_SCALE),
+            upper: inverse.to_array().map(f32::is_sign_negative),
+            tmin: FloatSlots::splat(simd, ray.tmin),
         }
     }
 
     /// Returns the ray parameters at which the ray enters the children's boxes, and a bit mask of
     /// the boxes that the segment hits.
     #[inline(always)]
-    fn intersect(&self, node: &BvhNode, tmax: f32) -> (Vec4, u32) {
+    fn intersect(&self, node: &BvhNode, tmax: f32) -> ([f32; WIDTH], u32) {
         let mut near = self.tmin;
-        let mut far = Vec4::splat(tmax);
+        let mut far = FloatSlots::splat(self.simd, tmax);
         for axis in 0..3 {
-            let [lower, upper] = node.planes[axis];
-            let (first, last) = if self.upper[axis] { (upper, lower) } else { (lower, upper) };
+            let upper = usize::from(self.upper[axis]);
+            let first = FloatSlots::from_slice(self.simd, &node.planes[axis][upper]);
+            let last = FloatSlots::from_slice(self.simd, &node.planes[axis][1 - upper]);
             near = ((first - self.origin[axis]) * self.inverse[axis]).max(near);
             far = ((last - self.origin[axis]) * self.inverse_far[axis]).min(far);
         }
-        (near, near.cmple(far).bitmask())
+        (near.into(), near.simd_le(far).to_bitmask() as u32)
     }
 }
 
@@ -205,6 +250,7 @@ impl SlabTest {
 mod tests {
     use super::super::builder::{Element, build};
     use super::*;
+    use fearless_simd::{Level, dispatch};
     use lightbound_math::vec3;
 
     /// Builds a tree whose leaves are indices of boxes.
@@ -223,10 +269,11 @@ mod tests {
 
     fn entered_boxes((tree, leaves): &(Bvh, Vec<u32>), ray: &Ray) -> Vec<u32> {
         let mut entered = Vec::new();
-        tree.traverse(ray, ray.tmax, |leaf, tmax| {
+        let mut enter = |leaf, tmax| {
             entered.push(leaves[leaf as usize]);
             tmax
-        });
+        };
+        dispatch!(Level::new(), simd => tree.traverse(simd, ray, ray.tmax, &mut enter));
         entered
     }
 

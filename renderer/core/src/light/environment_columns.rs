@@ -7,9 +7,9 @@
 
 use super::environment::{Environment, EnvironmentImage, EnvironmentKind};
 use super::{Light, LightColumns};
+use crate::geometry::InteractionColumns;
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::warp::UNIFORM_SPHERE_PDF;
-use crate::geometry::InteractionColumns;
 use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2};
 
 /// Radiance and densities of an environment light for a batch of directions; see
@@ -124,9 +124,9 @@ mod tests {
     use super::super::environment::tests::{skewed, texels};
     use super::super::{Environment, Light};
     use super::*;
-    use lightbound_math::{Frame, Transform, Vec3};
     use lightbound_math::sampling::testing::points;
     use lightbound_math::sampling::warp::uniform_sphere;
+    use lightbound_math::{Frame, Transform, Vec3};
 
     fn environments() -> [Environment; 4] {
         [

@@ -2,8 +2,8 @@
 //!
 //! The SIMD loop calls the functions for a single light, so results are bit-identical.
 
-use super::area::{AreaLight, EmitterSample, SurfaceEmission};
 use super::LightColumns;
+use super::area::{AreaLight, EmitterSample, SurfaceEmission};
 use crate::geometry::InteractionColumns;
 use fearless_simd::{Level, Simd, dispatch};
 use glam::BVec2;
@@ -172,8 +172,8 @@ impl TriangleLightColumns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{primitive, surfaces, triangle};
     use super::super::Light;
+    use super::super::testing::{primitive, surfaces, triangle};
     use super::*;
     use lightbound_math::sampling::testing::points;
     use lightbound_math::{Frame, vec3};

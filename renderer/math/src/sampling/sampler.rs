@@ -60,10 +60,7 @@ impl PathKey {
         let block = self.sample_index >> BLOCK_BITS;
         let block_seed = hash(self.pixel_seed, block);
         let seed = if block == 0 { self.pixel_seed } else { block_seed };
-        (
-            self.sample_index & ((1 << BLOCK_BITS) - 1),
-            hash(seed, set.wrapping_add(0x967a_889b)),
-        )
+        (self.sample_index & ((1 << BLOCK_BITS) - 1), hash(seed, set.wrapping_add(0x967a_889b)))
     }
 }
 
@@ -254,9 +251,8 @@ mod tests {
             let s = Sampler::new(kind, 9);
             for (k, set) in (0..40).zip([0, 1, 2, 70].into_iter().cycle()) {
                 let index = |lane: u32| (lane + 16 * k) * if k % 2 == 0 { 1 } else { 0x1_0007 };
-                let keys = std::array::from_fn(|lane| {
-                    s.path_key(lane as u32 % 3, k, index(lane as u32))
-                });
+                let keys =
+                    std::array::from_fn(|lane| s.path_key(lane as u32 % 3, k, index(lane as u32)));
                 let mut columns = Columns::ZERO;
                 s.get4_columns(&keys, set, &mut columns);
                 for (lane, key) in keys.into_iter().enumerate() {

@@ -279,11 +279,7 @@ impl<'a> LightPicker<'a> {
                 leaf.map_or(0.0, |leaf| self.leaf_probability(&bvh.forest, leaf))
             }
         };
-        if probability == 0.0 {
-            0.0
-        } else {
-            probability * area.pdf_li(ray.o, ray.d, t, ng)
-        }
+        if probability == 0.0 { 0.0 } else { probability * area.pdf_li(ray.o, ray.d, t, ng) }
     }
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)

@@ -18,9 +18,7 @@ mod vertex;
 
 use self::next_event::{PendingContribution, PreviousVertex, receiver};
 use self::paths::{Dispersion, OptionalColumns, Paths};
-use self::vertex::{
-    BsdfSamples, Continuations, DirectLight, Lanes, VertexGroup, mirrored,
-};
+use self::vertex::{BsdfSamples, Continuations, DirectLight, Lanes, VertexGroup, mirrored};
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::environment_sampling::EnvironmentSampler;
 use super::fault::Faults;
@@ -617,7 +615,8 @@ impl<'a> Wavefront<'a> {
                 let row = group * COLUMN_LEN + lane;
                 let (first, receiver) = (next.previous_parameters.len(), self.receivers[row]);
                 // Delta distributions need no light density and thus no material parameters.
-                if let (Some(batch), Some(_), true) = (batch, &receiver.lobe, samples.pdf[lane] > 0.0)
+                if let (Some(batch), Some(_), true) =
+                    (batch, &receiver.lobe, samples.pdf[lane] > 0.0)
                 {
                     next.previous_parameters.extend(batch.parameters(row));
                 }

@@ -233,7 +233,8 @@ impl<'a> VertexGroup<'a> {
         let both_sides = sides == SurfaceSides::Both;
         for lane in 0..COLUMN_LEN {
             let local = mirrored(self.light.local.get(lane), self.side[lane]);
-            let (pdf, radiance): (f32, Vec3) = (self.light.pdf[lane], self.light.radiance.get(lane));
+            let (pdf, radiance): (f32, Vec3) =
+                (self.light.pdf[lane], self.light.radiance.get(lane));
             let is_lit = (pdf > 0.0)
                 & ((radiance.x != 0.0) | (radiance.y != 0.0) | (radiance.z != 0.0))
                 & (both_sides | (local.z > 0.0));
@@ -358,8 +359,7 @@ impl<'a> VertexGroup<'a> {
             let mut survives = true;
             if has_roulette {
                 // A later refraction cancels the factor 1/η².
-                let survival =
-                    magnitude(throughput * eta_scale).max(0.0).sqrt().min(MAX_SURVIVAL);
+                let survival = magnitude(throughput * eta_scale).max(0.0).sqrt().min(MAX_SURVIVAL);
                 survives = self.light_u.0[3][lane] < survival;
                 throughput *= 1.0 / survival;
             }

@@ -162,6 +162,89 @@ impl Batch {
         }
     }
 
+    /// Sets consecutive ports of `W` consecutive evaluations to columns of floats, starting with
+    /// port `first`. `row` is the first evaluation, and must be the first row of a group.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ports or rows are out of range.
+    #[inline]
+    pub fn set_columns<const W: usize>(&mut self, row: usize, first: usize, columns: &[&[f32; W]]) {
+        match self.lanes {
+            8 => self.set_lanes::<8, W>(row, first, columns),
+            lanes => {
+                assert_eq!(lanes, 4, "targets have four or eight lanes");
+                self.set_lanes::<4, W>(row, first, columns);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set_lanes<const L: usize, const W: usize>(
+        &mut self,
+        row: usize,
+        first: usize,
+        columns: &[&[f32; W]],
+    ) {
+        self.assert_range(row, W, first, columns.len());
+        let ports = self.ports;
+        let words: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
+        let all = words.as_chunks_mut::<L>().0;
+        for (port, column) in (first..).zip(columns) {
+            for (group, lanes) in (row / L..).zip(column.as_chunks::<L>().0) {
+                all[group * ports + port] = lanes.map(f32::to_bits);
+            }
+        }
+    }
+
+    /// Reads consecutive ports of `W` consecutive evaluations as columns of floats, starting with
+    /// port `first`. `row` is the first evaluation, and must be the first row of a group. Floats
+    /// after the batch's last row are unspecified.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ports or the first row are out of range.
+    #[inline]
+    pub fn read_columns<const W: usize>(&self, row: usize, first: usize, columns: &mut [[f32; W]]) {
+        match self.lanes {
+            8 => self.read_lanes::<8, W>(row, first, columns),
+            lanes => {
+                assert_eq!(lanes, 4, "targets have four or eight lanes");
+                self.read_lanes::<4, W>(row, first, columns);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read_lanes<const L: usize, const W: usize>(
+        &self,
+        row: usize,
+        first: usize,
+        columns: &mut [[f32; W]],
+    ) {
+        self.assert_range(row, 1, first, columns.len());
+        let words: &[u32] = bytemuck::cast_slice(&self.storage);
+        let all = words.as_chunks::<L>().0;
+        for (port, column) in (first..).zip(columns) {
+            let groups = row / L..self.groups();
+            for (group, lanes) in groups.zip(column.as_chunks_mut::<L>().0) {
+                *lanes = all[group * self.ports + port].map(f32::from_bits);
+            }
+        }
+    }
+
+    fn assert_range(&self, row: usize, rows: usize, port: usize, ports: usize) {
+        assert!(
+            row + rows <= self.rows && port + ports <= self.ports,
+            "rows {row} to {} of {}, ports {port} to {} of {}",
+            row + rows,
+            self.rows,
+            port + ports,
+            self.ports
+        );
+        assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
+    }
+
     /// Copies `count` ports of all evaluations of another batch, starting with port `other_first`,
     /// to the ports of this batch, starting with port `first`. The batches have the same numbers of
     /// rows and lanes.
@@ -316,6 +399,25 @@ mod tests {
             for k in 0..batch.groups() * lanes {
                 assert_eq!(row(k), [k.min(8) as u32, 10, 20], "{target}");
             }
+        }
+    }
+
+    #[test]
+    fn columns_are_set_and_read() {
+        for target in Target::ALL {
+            let mut batch = Batch::new(target, 4, 48);
+            let [a, b]: [[f32; 16]; 2] =
+                [1.0, 2.0].map(|x| std::array::from_fn(|row| x + row as f32 / 64.0));
+            batch.set_columns(16, 1, &[&a, &b]);
+            batch.truncate(27);
+            let mut read = [[0.0; 16]; 2];
+            batch.read_columns(16, 1, &mut read);
+            for row in 0..27 {
+                let expected = if row < 16 { [0.0; 2] } else { [a[row - 16], b[row - 16]] };
+                assert_eq!([1, 2].map(|port| batch.get(row, port)), expected, "{target}");
+                assert!([0, 3].iter().all(|&port| batch.bits(row, port) == 0), "{target}");
+            }
+            assert_eq!([&read[0][..11], &read[1][..11]], [&a[..11], &b[..11]], "{target}");
         }
     }
 

@@ -154,7 +154,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
     /// directions in the shader's frame.
     pub fn set_points(&mut self, group: usize, [u, v]: [&Column; 2], wo: &Columns<3>) {
         let [x, y, z] = &wo.0;
-        write_columns(&mut self.buffers.scatter, group, 0, [u, v, x, y, z]);
+        self.buffers.scatter.set_columns(group * COLUMN_LEN, 0, &[u, v, x, y, z]);
     }
 
     /// Sets the material of a point. `positions` computes [`Geometry::shader_positions`], `n` is
@@ -240,8 +240,7 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
     /// Sets the directions of incident light at a group of points, in the shader's frame.
     pub fn set_lights(&mut self, group: usize, wi: &Columns<3>, wo: &Columns<3>) {
         let ([a, b, c], [x, y, z]) = (&wi.0, &wo.0);
-        let evaluate = &mut self.buffers.evaluate;
-        write_columns(evaluate, group, 0, [a, b, c, x, y, z]);
+        self.buffers.evaluate.set_columns(group * COLUMN_LEN, 0, &[a, b, c, x, y, z]);
     }
 
     /// Evaluates the BSDF for all directions of incident light. `directions` is the number of
@@ -274,8 +273,8 @@ impl<'b, 'a> EvaluatedBatch<'b, 'a> {
     /// Reads the BSDF values of a group. Lanes after the last point are unspecified.
     pub fn values(&self, group: usize, BsdfColumns { s, pdf }: &mut BsdfColumns) {
         let buffers = &*self.0.buffers;
-        read_columns(&buffers.results, group, 0, &mut s.0);
-        read_columns(&buffers.results, group, 3, std::slice::from_mut(pdf));
+        buffers.results.read_columns(group * COLUMN_LEN, 0, &mut s.0);
+        buffers.results.read_columns(group * COLUMN_LEN, 3, std::slice::from_mut(pdf));
         if let Some(picker) = buffers.sampler_override() {
             for (point, pdf) in group_rows(&buffers.results, group).zip(pdf) {
                 *pdf = picker.pdf(point, Vec3::from_array(buffers.evaluate.floats(point, 0)));
@@ -303,12 +302,12 @@ impl SampledBatch<'_, '_> {
     ) {
         let buffers = &*self.0.buffers;
         if buffers.sampled_pdfs.is_empty() {
-            read_columns(&buffers.results, group, 0, &mut wi.0);
-            read_columns(&buffers.results, group, 3, &mut s.0);
-            read_columns(&buffers.results, group, 6, std::slice::from_mut(pdf));
+            buffers.results.read_columns(group * COLUMN_LEN, 0, &mut wi.0);
+            buffers.results.read_columns(group * COLUMN_LEN, 3, &mut s.0);
+            buffers.results.read_columns(group * COLUMN_LEN, 6, std::slice::from_mut(pdf));
         } else {
-            read_columns(&buffers.evaluate, group, 0, &mut wi.0);
-            read_columns(&buffers.results, group, 0, &mut s.0);
+            buffers.evaluate.read_columns(group * COLUMN_LEN, 0, &mut wi.0);
+            buffers.results.read_columns(group * COLUMN_LEN, 0, &mut s.0);
             let rows = group_rows(&buffers.results, group);
             pdf[..rows.len()].copy_from_slice(&buffers.sampled_pdfs[rows]);
         }
@@ -328,28 +327,6 @@ impl SampledBatch<'_, '_> {
 /// Returns the rows of a group.
 fn group_rows(batch: &Batch, group: usize) -> std::ops::Range<usize> {
     group * COLUMN_LEN..((group + 1) * COLUMN_LEN).min(batch.rows())
-}
-
-/// Writes columns to the rows of a group, in consecutive ports from `first` on.
-#[inline]
-fn write_columns<const N: usize>(
-    batch: &mut Batch,
-    group: usize,
-    first: usize,
-    columns: [&Column; N],
-) {
-    for (port, column) in (first..).zip(columns) {
-        batch.set_rows(group * COLUMN_LEN, port, bytemuck::cast_slice(column));
-    }
-}
-
-/// Reads the rows of a group from consecutive ports from `first` on.
-#[inline]
-fn read_columns(batch: &Batch, group: usize, first: usize, columns: &mut [Column]) {
-    let rows = group_rows(batch, group);
-    for (port, column) in (first..).zip(columns) {
-        batch.read_rows(rows.start, port, bytemuck::cast_slice_mut(&mut column[..rows.len()]));
-    }
 }
 
 /// Returns the refractive index on the side of `wi` divided by the index on the side of `wo`, for a

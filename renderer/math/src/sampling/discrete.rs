@@ -104,7 +104,8 @@ impl AliasTable {
         let i = (x >> 64) as usize;
         let AliasBin { threshold, alias, .. } = self.bins[i];
         let position = (x as u64 >> 11) as i64 as f64 * (1.0 / (1u64 << 53) as f64);
-        let index = if position < f64::from(threshold) { i } else { alias as usize };
+        // Index an array: a branch could not be predicted.
+        let index = [alias as usize, i][usize::from(position < f64::from(threshold))];
         DiscreteSample { index, pmf: self.bins[index].pmf }
     }
 }

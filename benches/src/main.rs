@@ -21,6 +21,7 @@ mod instances;
 mod lightcuts;
 mod materials;
 mod math;
+mod peers;
 mod report;
 mod sampling;
 mod scalar;
@@ -44,6 +45,7 @@ enum Command {
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
     Math(math::Args),
+    Peers(peers::Args),
     Sampling(sampling::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
+        Command::Peers(args) => peers::run(&args),
         Command::Sampling(args) => sampling::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
@@ -100,6 +103,8 @@ mod tests {
             "lightcuts --materials nosuch",
             "lightcuts --rounds 0",
             "lightcuts --threads 0",
+            "peers --seconds 0",
+            "peers --seeds 0",
             "sampling --materials nosuch",
             "sampling --samples 127",
             "timing --runs 0",

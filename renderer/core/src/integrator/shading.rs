@@ -7,8 +7,8 @@
 //! 1. [`ShadingBatch`] collects shading points.
 //! 2. [`PreparedBatch`] holds their material parameters and direction trees, and collects a
 //!    direction of incident light for each point.
-//! 3. [`EvaluatedBatch`] holds the BSDF values for these directions.
-//! 4. [`SampledBatch`] holds a sampled direction for each point. It follows state 2 or 3.
+//! 3. [`EvaluatedBatch`] holds the BSDF values for these directions. State 2 follows again.
+//! 4. [`SampledBatch`] holds a sampled direction for each point. It follows state 2.
 //!
 //! Material parameters are computed once per point and shared by evaluation and sampling. All
 //! states borrow the same [`ShadingBuffers`], which belong to one thread.
@@ -225,6 +225,11 @@ pub(super) struct PreparedBatch<'b, 'a> {
 }
 
 impl<'b, 'a> PreparedBatch<'b, 'a> {
+    /// Returns the shader of the batch.
+    pub fn binding(&self) -> &'b ShaderBinding {
+        self.binding
+    }
+
     /// Iterates over the words of the material parameters of a point.
     pub fn parameters(&self, point: usize) -> impl Iterator<Item = u32> {
         (0..self.binding.program.parameter_words)
@@ -282,9 +287,9 @@ impl<'b, 'a> EvaluatedBatch<'b, 'a> {
         }
     }
 
-    /// Samples a direction at each point.
-    pub fn sample(self) -> SampledBatch<'b, 'a> {
-        self.0.sample()
+    /// Discards the values.
+    pub fn finish(self) -> PreparedBatch<'b, 'a> {
+        self.0
     }
 }
 

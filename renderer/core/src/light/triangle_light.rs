@@ -138,7 +138,7 @@ impl TriangleLightColumns {
         probability: &Column,
         samples: &mut LightColumns,
     ) {
-        for lane in 0..COLUMN_LEN {
+        for (lane, probability) in probability.iter().enumerate() {
             let triangle = TriangleLight {
                 vertices: [
                     self.vertices[0].get(lane),
@@ -163,7 +163,7 @@ impl TriangleLightColumns {
             samples.local.set(lane, points.frame(lane).local_direction(sample.wi));
             samples.target.set(lane, target);
             samples.radiance.set(lane, radiance);
-            samples.pdf[lane] = probability[lane] * sample.pdf;
+            samples.pdf[lane] = probability * sample.pdf;
         }
         samples.shadow_tmax = [1.0; COLUMN_LEN];
         samples.delta = 0;

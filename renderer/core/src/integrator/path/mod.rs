@@ -5,33 +5,49 @@
 //! are shaded. Then all shadow rays and all continuation rays are traced in batches, and so on
 //! until no path is left.
 //!
-//! Hits are sorted by shader and shaded in batches of a few SIMD groups. The stages of a batch are
-//! the functions that [`Wavefront::shade_batch`] calls. They pass data on in columns: paths
-//! ([`Paths`]) are loaded into a [`VertexGroup`] of 16 lanes, with surface interactions, random
-//! numbers and light samples; its next rays are appended to the columns of the next [`Paths`]. The
-//! arithmetic of a stage is a loop over lanes that compiles to SIMD instructions of the CPU's
-//! level. Each lane performs the same operations on every CPU, so results are bit-identical.
+//! Hits are sorted by shader and shaded in batches of a few groups of 16 SIMD lanes. A group
+//! ([`VertexGroup`]) passes through these stages; each runs for all groups of a batch before the
+//! next. *Shader* is a call of the batch's shader.
+//!
+//! | stage | reads | writes |
+//! |---|---|---|
+//! | `load_vertices` | [`Paths`], hits, rays | path state, surface; emission to the samples |
+//! | `prepare_vertices` | keys, surface, materials | random numbers, `wo`, material |
+//! | *shader* `setup` | surface, textures | material parameters |
+//! | `sample_lights` | surface, random numbers | light samples |
+//! | *shader* `evaluate` | light samples, `wo`, parameters | BSDF values |
+//! | `add_direct_light` | throughput, light samples, values | shadow rays, pending radiance |
+//! | *shader* `scatter` | random numbers, `wo`, parameters | directions, BSDF values |
+//! | `sample_bsdf` | directions, values, delta distributions | BSDF samples; albedo |
+//! | `append_continuations` | throughput, surface, BSDF samples | the next [`Paths`] |
+//!
+//! Data stays in columns from hit to next ray. The arithmetic of a stage is a loop over lanes that
+//! compiles to SIMD instructions of the CPU's level. Each lane performs the same operations on
+//! every CPU, so results are bit-identical.
 
+mod continuation;
+mod lanes;
 mod next_event;
 mod paths;
 mod vertex;
 
-use self::next_event::{PendingContribution, PreviousVertex, receiver};
-use self::paths::{Dispersion, OptionalColumns, Paths};
-use self::vertex::{BsdfSamples, Continuations, DirectLight, Lanes, VertexGroup, mirrored};
+use self::continuation::{BsdfSamples, Continuations};
+use self::next_event::{DirectLight, PendingContribution, receiver};
+use self::paths::{OptionalColumns, Paths};
+use self::vertex::VertexGroup;
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::environment_sampling::EnvironmentSampler;
 use super::fault::Faults;
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
-use super::shading::{BsdfColumns, SampledBatch, ShadingBatch, ShadingBuffers};
+use super::shading::{BsdfColumns, ShadingBatch, ShadingBuffers};
 use super::{Counts, Integrator, LightTreeStats, Worker};
 use crate::film::{FeatureLayers, Tile};
 use crate::geometry::{Hit, TriangleColumns};
 use crate::integrator::IntegratorError;
 use crate::light::{LightColumns, TriangleLightColumns};
-use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderBinding, Specular};
+use crate::material::{Material, ShaderBinding, Specular};
 use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
 use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3};
@@ -421,22 +437,18 @@ impl<'a> Wavefront<'a> {
         }
         let is_last_event = depth >= self.continuation_limit && !features.albedo;
         let mut sampled = None;
-        if let (Some(batch), Some(binding)) = (batch, binding) {
+        if let Some(batch) = batch {
             let mut batch = batch.set_up(paths.len());
-            let mut light_samples = 0;
             if depth < self.max_depth {
-                let sides = binding.program.sides;
-                light_samples = (0..self.group_count)
-                    .map(|group| self.sample_lights(group, sides, &mut batch))
-                    .sum();
+                let light_samples =
+                    (0..self.group_count).map(|group| self.sample_lights(group, &mut batch)).sum();
+                if light_samples > 0 {
+                    let evaluated = batch.evaluate(light_samples);
+                    self.add_direct_light(&evaluated);
+                    batch = evaluated.finish();
+                }
             }
-            if light_samples > 0 {
-                let batch = batch.evaluate(light_samples);
-                self.add_direct_light(&batch);
-                sampled = (!is_last_event).then(|| batch.sample());
-            } else {
-                sampled = (!is_last_event).then(|| batch.sample());
-            }
+            sampled = (!is_last_event).then(|| batch.sample());
         }
         if !is_last_event {
             for group in 0..self.group_count {
@@ -450,7 +462,6 @@ impl<'a> Wavefront<'a> {
     fn load_vertices(&mut self, group: usize, paths: &[u32], features: FeatureLayers) {
         let vertices = &mut self.groups[group];
         vertices.load(&self.paths, paths);
-        vertices.active = Lanes::default();
         let (hits, rays) = (&self.hits, &self.paths.rays);
         let pairs = paths.iter().map(|&path| (&hits[path as usize], &rays[path as usize]));
         let geometry = &self.scene.geometry;
@@ -481,7 +492,8 @@ impl<'a> Wavefront<'a> {
         let (scene, sampler) = (self.scene, &self.samples.sampler);
         let vertices = &mut self.groups[group];
         let binding = batch.as_deref().map(ShadingBatch::binding);
-        vertices.set_wo(binding.map_or(SurfaceSides::Both, |binding| binding.program.sides));
+        let sides = binding.map_or(SurfaceSides::Both, |binding| binding.program.sides);
+        vertices.set_wo(sides);
         // Surfaces without a shader take no light sample.
         let needs_light_u = binding.is_some() || depth >= ROULETTE_DEPTH;
         if needs_light_u {
@@ -496,32 +508,10 @@ impl<'a> Wavefront<'a> {
             else {
                 unreachable!("resolve_mix returns a surface material")
             };
-            let lobe_u = *lobe_u;
-            let mut wo: Vec3 = vertices.wo.get(lane);
-            if wo.z.abs() > GRAZING_COSINE {
-                vertices.active.insert(lane);
-            } else {
-                // The shader needs a valid direction.
-                wo = Vec3::Z;
-                vertices.wo.set(lane, wo);
-            }
-            vertices.specular[lane] = specular.as_ref();
-            vertices.eta[lane] = 1.0;
-            vertices.specular_probability[lane] = 1.0;
-            if let (Some(batch), Some(instance)) = (batch.as_mut(), scattering) {
-                vertices.eta[lane] = instance.eta;
-                if let Some(index) = instance.dispersive_index() {
-                    // The shader does not use `lobe_u`.
-                    let dispersion = &mut vertices.dispersion[lane];
-                    let (nm, colour) = PathWavelength { nm: dispersion.nm, u: lobe_u }.select();
-                    *dispersion = Dispersion { nm: Some(nm), is_dispersed: true };
-                    let throughput: Vec3 = vertices.throughput.get(lane);
-                    vertices.throughput.set(lane, throughput * colour);
-                    vertices.eta[lane] = index.at(nm);
-                }
-                vertices.specular_probability[lane] =
-                    specular.as_ref().map_or(0.0, |specular| specular.sampling_probability(wo));
-                let surface = &vertices.surface;
+            let instance = scattering.as_ref();
+            vertices.set_material(lane, specular.as_ref(), instance.map(|i| (i, sides)));
+            let surface = &vertices.surface;
+            if let (Some(batch), Some(instance)) = (&mut batch, instance) {
                 batch.set_material(
                     group * COLUMN_LEN + lane,
                     (instance, vertices.dispersion[lane].nm),
@@ -530,16 +520,12 @@ impl<'a> Wavefront<'a> {
                     || scene.geometry.shader_positions(hit, surface.p.get(lane)),
                 );
             }
-            if matches!(specular, Some(Specular::Dispersive { .. })) {
-                vertices.dispersion[lane].is_dispersed = true;
-            }
             if self.light_picker.depends_on_point() {
-                let (p, frame) = (vertices.surface.p.get(lane), vertices.surface.frame(lane));
                 self.receivers.push(receiver(
                     &self.light_picker,
                     binding,
-                    scattering.as_ref(),
-                    (p, &frame),
+                    instance,
+                    (surface.p.get(lane), &surface.frame(lane)),
                     -self.paths.rays[vertices.path[lane] as usize].d,
                     vertices.side[lane],
                 ));
@@ -548,82 +534,6 @@ impl<'a> Wavefront<'a> {
         if let Some(batch) = batch {
             let [_, u, v, _] = &vertices.bsdf_u.0;
             batch.set_points(group, [u, v], &vertices.wo);
-        }
-    }
-
-    /// Samples the next rays of a group. `batch` holds the directions sampled by the shader, if the
-    /// materials have one.
-    fn sample_bsdf(
-        &mut self,
-        group: usize,
-        batch: Option<&SampledBatch<'_, 'a>>,
-        depth: u32,
-        features: FeatureLayers,
-    ) {
-        let vertices = &mut self.groups[group];
-        let samples = &mut self.bsdf_samples;
-        match batch {
-            Some(batch) => {
-                batch.directions(group, &mut self.wi, &mut self.bsdf);
-                vertices.shader_samples(&self.wi, &self.bsdf, samples);
-            }
-            None => samples.lanes = Lanes::default(),
-        }
-        vertices.sample_specular(samples);
-        if features.albedo {
-            for lane in vertices.active {
-                let (weight, eta): (Vec3, f32) = (samples.weight.get(lane), samples.eta[lane]);
-                *self.samples.albedo_mut(vertices.feature_index[lane]) =
-                    if samples.lanes.contains(lane) { weight * eta * eta } else { Vec3::ZERO };
-            }
-        }
-        if depth >= self.continuation_limit {
-            return;
-        }
-        vertices.continue_paths(samples, depth, &mut self.continuations);
-        let Continuations { lanes, nan, throughput, eta_scale, o, d } = &self.continuations;
-        for lane in *nan {
-            // NaN is recorded, so that faulty shaders show up as invalid samples.
-            self.samples.add(vertices.sample[lane], throughput.get(lane));
-        }
-        let (next, lanes, indices) = (&mut self.next, *lanes, lanes.indices());
-        let survivors = indices[..lanes.len()].iter().map(|&lane| lane as usize % COLUMN_LEN);
-        next.rays.extend(survivors.clone().map(|lane| Ray::new(o.get(lane), d.get(lane))));
-        for (column, source) in next.throughput.iter_mut().zip(&throughput.0) {
-            column.extend(survivors.clone().map(|lane| source[lane]));
-        }
-        next.pdf.extend(survivors.clone().map(|lane| samples.pdf[lane]));
-        next.eta_scale.extend(survivors.clone().map(|lane| eta_scale[lane]));
-        next.sample.extend(survivors.clone().map(|lane| vertices.sample[lane]));
-        next.key.extend(survivors.clone().map(|lane| vertices.key[lane]));
-        if self.columns.dispersion {
-            next.dispersion.extend(survivors.clone().map(|lane| vertices.dispersion[lane]));
-        }
-        if let Some(environment) = self.environment {
-            let pdf = |lane: usize| {
-                let batch = batch.filter(|_| samples.pdf[lane] > 0.0)?;
-                let tree = batch.direction_tree(group * COLUMN_LEN + lane)?;
-                let frame = vertices.surface.frame(lane);
-                let context = vertices.environment_sample_context(lane, tree, &frame);
-                let wi = mirrored(samples.wi.get(lane), vertices.side[lane]);
-                Some(environment.pdf(&self.scene.lights, &context, wi))
-            };
-            next.environment_pdf.extend(survivors.map(|lane| pdf(lane).unwrap_or(0.0)));
-        }
-        if self.columns.previous_vertices {
-            for lane in lanes {
-                let row = group * COLUMN_LEN + lane;
-                let (first, receiver) = (next.previous_parameters.len(), self.receivers[row]);
-                // Delta distributions need no light density and thus no material parameters.
-                if let (Some(batch), Some(_), true) =
-                    (batch, &receiver.lobe, samples.pdf[lane] > 0.0)
-                {
-                    next.previous_parameters.extend(batch.parameters(row));
-                }
-                let count = next.previous_parameters.len() - first;
-                let parameters = [first as u32, count as u32];
-                next.previous_vertices.push(PreviousVertex { receiver, parameters });
-            }
         }
     }
 

@@ -2,10 +2,13 @@
 //! with emitters that BSDF-sampled rays hit.
 
 use super::Wavefront;
-use super::vertex::{DirectLight, Lanes};
+use super::lanes::Lanes;
+use super::vertex::{VertexGroup, mirrored};
+use crate::integrator::fault::Faults;
 use crate::integrator::light_sampling::{LightPicker, Lobe, Receiver, ReceiverPoint};
-use crate::integrator::shading::{EvaluatedBatch, PreparedBatch};
+use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
 use crate::material::{ShaderBinding, ShaderInstance};
+use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::power_heuristic;
 use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec3, Viewpoint, vec2};
 use lightbound_shader::SurfaceSides;
@@ -45,13 +48,100 @@ pub(super) fn receiver(
     Receiver { point, lobe }
 }
 
+/// Direct light of a group, before its shadow rays are traced.
+pub(super) struct DirectLight {
+    /// Lanes with a contribution.
+    pub lanes: Lanes,
+    pub radiance: Columns<3>,
+    /// Origin and direction of the shadow ray.
+    pub o: Columns<3>,
+    pub d: Columns<3>,
+}
+
+impl DirectLight {
+    pub const NONE: DirectLight = DirectLight {
+        lanes: Lanes::NONE,
+        radiance: Columns::ZERO,
+        o: Columns::ZERO,
+        d: Columns::ZERO,
+    };
+}
+
+impl VertexGroup<'_> {
+    /// Converts the directions of the light samples to the shader's frame. Discards black samples,
+    /// and those below one-sided shaders, which scatter no light from there. Returns the lanes with
+    /// a sample. Sets `wi` to directions for the shader, which are valid in all lanes.
+    fn finish_light_samples(
+        &mut self,
+        sides: SurfaceSides,
+        faults: Faults,
+        wi: &mut Columns<3>,
+    ) -> Lanes {
+        dispatch!(Level::new(), simd => self.finish_light_columns(simd, sides, faults, wi))
+    }
+
+    #[inline(always)]
+    fn finish_light_columns<S: Simd>(
+        &mut self,
+        _: S,
+        sides: SurfaceSides,
+        faults: Faults,
+        wi: &mut Columns<3>,
+    ) -> Lanes {
+        let mut mask = [false; COLUMN_LEN];
+        let both_sides = sides == SurfaceSides::Both;
+        for (lane, lit) in mask.iter_mut().enumerate() {
+            let local = mirrored(self.light.local.get(lane), self.side[lane]);
+            let (pdf, radiance): (f32, Vec3) =
+                (self.light.pdf[lane], self.light.radiance.get(lane));
+            let is_lit = (pdf > 0.0)
+                & ((radiance.x != 0.0) | (radiance.y != 0.0) | (radiance.z != 0.0))
+                & (both_sides | (local.z > 0.0));
+            *lit = is_lit;
+            wi.set(lane, if is_lit { local } else { self.wo.get(lane) });
+            self.light.pdf[lane] = if is_lit { faults.light_density(pdf) } else { 0.0 };
+        }
+        Lanes::from_mask(&mask)
+    }
+
+    /// Computes direct light by next-event estimation, with MIS weights against BSDF sampling.
+    /// `bsdf` are the values for the light samples.
+    fn direct_light(&self, bsdf: &BsdfColumns, out: &mut DirectLight) {
+        dispatch!(Level::new(), simd => self.direct_light_columns(simd, bsdf, out));
+    }
+
+    #[inline(always)]
+    fn direct_light_columns<S: Simd>(&self, _: S, bsdf: &BsdfColumns, out: &mut DirectLight) {
+        let mut mask = [false; COLUMN_LEN];
+        for (lane, lit) in mask.iter_mut().enumerate() {
+            let s: Vec3 = bsdf.s.get(lane);
+            let (light, light_pdf) = (&self.light, self.light.pdf[lane]);
+            let is_delta = self.light.delta >> lane & 1 != 0;
+            let bsdf_pdf = bsdf.pdf[lane] * (1.0 - self.specular_probability[lane]);
+            let weight = if is_delta { 1.0 } else { power_heuristic(light_pdf, bsdf_pdf) };
+            let radiance = self.throughput.get::<Vec3>(lane)
+                * s
+                * light.radiance.get::<Vec3>(lane)
+                * (weight / light_pdf);
+            let wi: Vec3 = light.wi.get(lane);
+            let o = self.surface.surface(lane).offset_ray_origin(wi);
+            let to_target = light.target.get::<Vec3>(lane) - o;
+            let is_segment = light.shadow_tmax[lane] == 1.0;
+            *lit = (light_pdf > 0.0) & ((s.x != 0.0) | (s.y != 0.0) | (s.z != 0.0));
+            out.radiance.set(lane, radiance);
+            out.o.set(lane, o);
+            out.d.set(lane, if is_segment { to_target } else { wi });
+        }
+        out.lanes = Lanes::from_mask(&mask);
+    }
+}
+
 impl<'a> Wavefront<'a> {
-    /// Samples a light for each active vertex of a group, whose shader scatters light to these
-    /// `sides`. Returns the number of light samples that are not black.
+    /// Samples a light for each active vertex of a group. Returns the number of light samples that
+    /// are not black.
     pub(super) fn sample_lights(
         &mut self,
         group: usize,
-        sides: SurfaceSides,
         batch: &mut PreparedBatch<'_, 'a>,
     ) -> usize {
         let vertices = &mut self.groups[group];
@@ -59,8 +149,8 @@ impl<'a> Wavefront<'a> {
         let pick_low = &vertices.bsdf_u.0[3];
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
         let mut probability = [0.0; COLUMN_LEN];
-        let (mut triangles, mut environment) = (Lanes::default(), None);
-        for lane in vertices.active {
+        let (mut triangles, mut environment) = (Lanes::NONE, None);
+        for lane in vertices.active.iter() {
             let (row, pick) = (group * COLUMN_LEN + lane, pick[lane]);
             if let Some(sampler) = self.environment.filter(|sampler| sampler.selects(pick)) {
                 let frame = vertices.surface.frame(lane);
@@ -89,7 +179,7 @@ impl<'a> Wavefront<'a> {
                 continue;
             }
             if let Some(light) = self.light_picker.environment(&choice) {
-                let (chosen, lanes) = environment.get_or_insert((light, Lanes::default()));
+                let (chosen, lanes) = environment.get_or_insert((light, Lanes::NONE));
                 if std::ptr::eq(*chosen, light) {
                     lanes.insert(lane);
                     continue;
@@ -110,13 +200,16 @@ impl<'a> Wavefront<'a> {
             };
             self.triangles.sample(surface, &u, &probability, samples);
             if triangles != vertices.active {
-                triangles.for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
+                triangles
+                    .iter()
+                    .for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
             }
         }
         if let Some((light, lanes)) = environment {
             light.sample_columns(surface, &u, &probability, &mut self.light_samples);
-            lanes.into_iter().for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
+            lanes.iter().for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
         }
+        let sides = batch.binding().program.sides;
         let lanes = vertices.finish_light_samples(sides, self.faults, &mut self.wi);
         batch.set_lights(group, &self.wi, &vertices.wo);
         lanes.len()
@@ -128,7 +221,7 @@ impl<'a> Wavefront<'a> {
             batch.values(g, &mut self.bsdf);
             group.direct_light(&self.bsdf, &mut self.direct_light);
             let DirectLight { lanes, radiance, o, d } = &self.direct_light;
-            for lane in lanes.into_iter() {
+            for lane in lanes.iter() {
                 let (o, d, tmax) = (o.get(lane), d.get(lane), group.light.shadow_tmax[lane]);
                 self.shadow_rays.push(self.faults.shadow_ray(Ray { o, tmin: 0.0, d, tmax }));
                 let (sample, radiance) = (group.sample[lane], radiance.get(lane));

@@ -1,8 +1,8 @@
-//! Error and speed of this renderer beside other renderers, on the same scenes in one run.
+//! Error and speed compared with other renderers, on the same scenes in one run.
 //!
-//! The harness of peers is a folder with `bench.py`, which runs all renderers in turns: each time
-//! with more samples, and several seeds at the end. This module starts it for each scene, and makes
-//! a table of its results.
+//! A comparison harness is a folder with `bench.py`, which runs all renderers in turns, with more
+//! and more samples. The longest render is repeated with other seeds. This module starts it for each
+//! scene and prints a table of its results.
 
 use crate::arguments::positive;
 use crate::report::{fail, print_head, print_machine, print_row};
@@ -10,15 +10,15 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Error and speed beside other renderers, on the same scenes in one run
+/// Error and speed compared with other renderers, on the same scenes in one run
 ///
-/// Needs the harness of peers, with the renderers that it runs. Its README has the installation.
+/// Needs a comparison harness and the renderers that it runs. See its README for installation.
 ///
-/// Example: lightbound-benches peers --python mi/bin/python --scenes cornell,interior
+/// Example: lightbound-benches peers --harness DIR --python mi/bin/python --scenes cornell
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The harness: a folder with `bench.py` and references
-    #[arg(long, default_value = "../shared/peers")]
+    #[arg(long)]
     harness: PathBuf,
 
     /// Python with Mitsuba 3, NumPy and OpenEXR
@@ -61,12 +61,13 @@ struct Row {
 }
 
 impl Row {
-    /// Reads the results of a renderer; `None` if it failed or the format is unknown.
+    /// Reads the results of a renderer; `None` if it failed, if the error of the reference hides its
+    /// own, or if the format is unknown.
     fn new(peer: &str, results: &Value) -> Option<Row> {
         let runs = results["rungs"].as_object()?.values();
         let spp = |runs: &Value| runs[0]["spp"].as_f64();
         let runs = runs.max_by(|a, b| spp(a).unwrap_or(0.0).total_cmp(&spp(b).unwrap_or(0.0)))?;
-        let runs = runs.as_array()?;
+        let runs = runs.as_array().filter(|runs| !runs.is_empty())?;
         let mean = |key: &str| {
             let values: Option<Vec<f64>> = runs.iter().map(|run| run[key].as_f64()).collect();
             Some(values?.iter().sum::<f64>() / runs.len() as f64)
@@ -76,7 +77,7 @@ impl Row {
             peer: peer.to_owned(),
             spp: mean("spp")?,
             cpu_seconds: mean("cpu")?,
-            relmse: mean("relmse")? - floor,
+            relmse: Some(mean("relmse")? - floor).filter(|&relmse| relmse > 0.0)?,
         })
     }
 
@@ -164,9 +165,12 @@ fn measure(args: &Args, scene: &str) -> Result<Vec<Row>, String> {
     let absolute = |path: &Path| {
         std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
     };
+    // The harness starts it in another folder. A name without a folder is searched in PATH.
+    let has_folder = args.python.components().count() > 1;
+    let python = if has_folder { absolute(&args.python)? } else { args.python.clone() };
     let folder = tempfile::tempdir().map_err(|error| format!("temporary folder: {error}"))?;
     let results = folder.path().join("results.json");
-    let output = Command::new(&args.python)
+    let output = Command::new(&python)
         .arg(&script)
         .args(["--scene", scene, "--peers", &args.peers.join(",")])
         .args(["--start", "16", "--factor", "4", "--res", &RESOLUTION.to_string()])
@@ -176,24 +180,27 @@ fn measure(args: &Args, scene: &str) -> Result<Vec<Row>, String> {
         .env("LB", absolute(&lightbound)?)
         .env("PEER_TMP", folder.path())
         .env("PEER_REF", absolute(&args.harness.join("ref"))?)
-        .env("PEER_PY_MITSUBA", &args.python)
+        .env("PEER_PY_MITSUBA", &python)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("cannot start {}: {error}", args.python.display()))?;
-    let text = std::fs::read_to_string(&results).map_err(|_| {
-        format!("the harness failed on {scene}:\n{}", String::from_utf8_lossy(&output.stderr))
-    })?;
+        .map_err(|error| format!("cannot start {}: {error}", python.display()))?;
+    let log = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    if !output.status.success() {
+        return Err(format!("the harness failed on {scene}:\n{log}"));
+    }
+    let text = std::fs::read_to_string(&results)
+        .map_err(|error| format!("no results on {scene}: {error}\n{log}"))?;
     let all: Value = serde_json::from_str(&text).map_err(|error| format!("{scene}: {error}"))?;
-    args.peers
-        .iter()
-        .map(|peer| {
-            Row::new(peer, &all[scene][peer]).ok_or_else(|| {
-                let log = String::from_utf8_lossy(&output.stdout);
-                format!("no results of {peer} on {scene}:\n{log}")
-            })
-        })
-        .collect()
+    let row = |peer: &String| {
+        let row = Row::new(peer, &all[scene][peer]);
+        row.ok_or_else(|| format!("no results of {peer} on {scene}:\n{log}"))
+    };
+    args.peers.iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -215,7 +222,10 @@ mod tests {
         assert_eq!((row.spp, row.cpu_seconds), (256.0, 2.0));
         assert!((row.relmse - 0.5).abs() < 1e-12 && (row.cost() - 1.0).abs() < 1e-12);
         assert!((row.rate() - 256.0 * 16384.0 / 2e6).abs() < 1e-9);
-        assert_eq!(Row::new("ours", &Value::Null), None);
+        let below_floor = json!({ "rungs": { "64": [run(64, 0.5, 0.1)] }, "floor": 0.2 });
+        for results in [Value::Null, json!({ "rungs": { "64": [] } }), below_floor] {
+            assert_eq!(Row::new("ours", &results), None, "{results}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub type Column = [f32; COLUMN_LEN];
 
 /// A structure of arrays: `N` floats for each of [`COLUMN_LEN`] items.
 ///
-/// *Shape*: `[component][item]`.
+/// *Shape*: `[component][item]`, aligned to cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Columns<const N: usize>(pub [Column; N]);

@@ -162,8 +162,8 @@ impl Batch {
         }
     }
 
-    /// Sets consecutive ports of `W` consecutive evaluations to columns of floats, starting with
-    /// port `first`. `row` is the first evaluation, and must be the first row of a group.
+    /// Sets consecutive ports of `W` consecutive evaluations, a multiple of 8, to columns of
+    /// floats, starting with port `first`. `row` is the first evaluation, and must be the first row of a group.
     ///
     /// # Panics
     ///
@@ -186,6 +186,7 @@ impl Batch {
         first: usize,
         columns: &[&[f32; W]],
     ) {
+        const { assert!(W.is_multiple_of(L), "columns fill groups") };
         self.assert_range(row, W, first, columns.len());
         let ports = self.ports;
         let words: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
@@ -197,8 +198,8 @@ impl Batch {
         }
     }
 
-    /// Reads consecutive ports of `W` consecutive evaluations as columns of floats, starting with
-    /// port `first`. `row` is the first evaluation, and must be the first row of a group. Floats
+    /// Reads consecutive ports of `W` consecutive evaluations, a multiple of 8, as columns of
+    /// floats, starting with port `first`. `row` is the first evaluation, and must be the first row of a group. Floats
     /// after the batch's last row are unspecified.
     ///
     /// # Panics
@@ -222,6 +223,7 @@ impl Batch {
         first: usize,
         columns: &mut [[f32; W]],
     ) {
+        const { assert!(W.is_multiple_of(L), "columns fill groups") };
         self.assert_range(row, 1, first, columns.len());
         let words: &[u32] = bytemuck::cast_slice(&self.storage);
         let all = words.as_chunks::<L>().0;

@@ -32,7 +32,7 @@ const MAX_SWEEP_LEN: usize = 32;
 
 /// Depth of wide nodes below which sets are halved, whatever the costs, so that unusual
 /// distributions do not lead to deep trees.
-const MAX_SAH_DEPTH: usize = 40;
+const MAX_SAH_DEPTH: usize = 24;
 
 /// An element of a BVH under construction: its box and its index.
 #[derive(Clone, Copy)]

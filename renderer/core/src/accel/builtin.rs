@@ -262,9 +262,8 @@ impl Group {
             let block = &self.blocks[index as usize];
             let hits = frame.intersect(block, tmax);
             let mut mask = hits.mask;
-            while mask != 0 {
-                let lane = mask.trailing_zeros() as usize & 3;
-                mask &= mask - 1;
+            while let Some(lane) = take_bit(&mut mask) {
+                let lane = lane & 3;
                 let (t, u, v) = (hits.t[lane], hits.u[lane], hits.v[lane]);
                 let (primitive, element) = (block.primitive[lane], block.element[lane]);
                 if t <= end
@@ -306,7 +305,7 @@ impl Group {
                         report_hit(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
                 }
             };
-        if lanes.count_ones() < MIN_ACTIVE_RAYS {
+        if lanes.count_ones() < MIN_RAYS_PER_LEAF {
             while let Some(lane) = take_bit(&mut lanes) {
                 let mut hits = packet.ray_frame(lane).intersect(block, end[lane]);
                 while let Some(triangle) = take_bit(&mut hits.mask) {
@@ -359,7 +358,7 @@ impl Group {
 
 /// Minimum number of active rays at which a leaf is tested triangle by triangle (all rays against
 /// one triangle) instead of ray by ray.
-const MIN_ACTIVE_RAYS: u32 = 4;
+const MIN_RAYS_PER_LEAF: u32 = 6;
 
 /// Replaces `nearest` if `hit` is nearer, or equally near with lower indices. Returns the ray
 /// parameter of the nearest hit.

@@ -6,9 +6,9 @@
 //! performs the operations of [`Bvh::traverse`] and [`RayFrame::intersect`] in the same order, so
 //! results are bit-identical.
 //!
-//! Once few rays of a packet enter a node, its subtree is traversed by one ray at a time (Benthin et
-//! al. 2012, *Combining Single and Packet-Ray Tracing for Arbitrary Ray Distributions on the Intel
-//! MIC Architecture*).
+//! Once few rays of a packet enter a node, its subtree is traversed by one ray at a time (Benthin
+//! et al. 2012, *Combining Single and Packet-Ray Tracing for Arbitrary Ray Distributions on the
+//! Intel MIC Architecture*).
 
 use super::is_traceable;
 use super::tree::{Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG, SlabTest, StackEntry};
@@ -22,7 +22,7 @@ pub(super) const MAX_PACKET_RAYS: usize = 16;
 
 /// Minimum number of rays in a node at which its subtree is traversed by the packet, rather than
 /// by one ray at a time.
-const MIN_PACKET_RAYS: u32 = 5;
+const MIN_RAYS_PER_NODE: u32 = 5;
 
 /// Number of ray classes: 8 octants times 3 longest axes; see [`ray_class`].
 const RAY_CLASSES: usize = 24;
@@ -171,7 +171,7 @@ impl<'a, S: Simd> Packet<'a, S> {
                 leaf(node & !LEAF_FLAG, lanes, end);
                 continue;
             }
-            if lanes.count_ones() < MIN_PACKET_RAYS {
+            if lanes.count_ones() < MIN_RAYS_PER_NODE {
                 let mut lanes = lanes;
                 while let Some(lane) = take_bit(&mut lanes) {
                     self.traverse_single(tree, node, lane, end, &mut stack.single, &mut leaf);

@@ -5,6 +5,7 @@ mod cut_counts;
 mod directions;
 mod environment_sampling;
 mod fault;
+mod lane_set;
 mod light_sampling;
 pub mod lightcuts;
 pub mod material_bound;

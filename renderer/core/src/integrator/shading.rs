@@ -1,7 +1,7 @@
 //! Batched shader evaluation: evaluates many shading points at a time, in full SIMD groups.
 //!
 //! The points of a batch belong to one shader. They are set and read in groups of [`COLUMN_LEN`]
-//! rows. A batch passes through the following states. Each state is a separate type, so calls in
+//! rows, whatever the number of lanes of the shader's target. A batch passes through the following states. Each state is a separate type, so calls in
 //! the wrong order do not compile:
 //!
 //! 1. [`ShadingBatch`] collects shading points.
@@ -15,6 +15,7 @@
 
 use super::ShadingCounts;
 use super::directions::DirectionPicker;
+use super::lane_set::LaneSet;
 use crate::direction_tree::ShiftedTree;
 use crate::material::{Program, ShaderBinding, ShaderInstance};
 use crate::texture::Lookup;
@@ -39,6 +40,8 @@ pub(super) struct ShadingBuffers<'a> {
     scatter: Batch,
     evaluate: Batch,
     results: Batch,
+    /// The rows of `evaluate` with a direction of incident light, for each group.
+    lit: Vec<LaneSet>,
     counts: ShadingCounts,
     /// Samples directions instead of some shaders' samplers, and builds their direction trees;
     /// `None` for integrators without direction trees.
@@ -67,6 +70,7 @@ impl<'a> ShadingBuffers<'a> {
             scatter: batch(),
             evaluate: batch(),
             results: batch(),
+            lit: Vec::new(),
             counts: ShadingCounts::default(),
             direction_picker,
             shader: 0,
@@ -79,20 +83,22 @@ impl<'a> ShadingBuffers<'a> {
         std::mem::take(&mut self.counts)
     }
 
-    /// Begins a batch of up to `capacity` points.
+    /// Begins a batch of `points` points.
     pub fn begin<'b>(
         &'b mut self,
         binding: &'b ShaderBinding,
-        capacity: usize,
+        points: usize,
     ) -> ShadingBatch<'b, 'a> {
         let program = &binding.program;
-        let rows = capacity.next_multiple_of(COLUMN_LEN);
+        let rows = points.next_multiple_of(COLUMN_LEN);
         self.scatter.reshape(SCATTER_PARAMETERS + program.parameter_words, rows);
         self.evaluate.reshape(EVALUATE_PARAMETERS + program.parameter_words, rows);
         if let Some(setup) = &program.setup {
             self.setup.reshape(setup.inputs().len(), rows);
         }
-        ShadingBatch { buffers: self, binding }
+        self.lit.clear();
+        self.lit.resize(rows / COLUMN_LEN, LaneSet::NONE);
+        ShadingBatch { buffers: self, binding, points }
     }
 
     /// Returns the direction sampler, if it replaces the sampler of the batch's shader.
@@ -100,9 +106,9 @@ impl<'a> ShadingBuffers<'a> {
         self.direction_picker.as_ref().filter(|picker| !picker.uses_shader_sampler())
     }
 
-    /// Evaluates the BSDF for the directions in `evaluate`; `directions` is their number for the
-    /// statistics.
-    fn evaluate(&mut self, binding: &ShaderBinding, directions: usize) {
+    /// Evaluates the BSDF for the directions in `evaluate`. `is_used` returns whether a row counts
+    /// in the statistics.
+    fn evaluate(&mut self, binding: &ShaderBinding, is_used: impl Fn(&Self, usize) -> bool) {
         let rows = self.scatter.rows();
         self.evaluate.truncate(rows);
         self.evaluate.copy_ports(
@@ -111,8 +117,9 @@ impl<'a> ShadingBuffers<'a> {
             SCATTER_PARAMETERS,
             binding.program.parameter_words,
         );
-        let kernel = &binding.program.evaluate;
-        run(kernel, binding, &self.evaluate, &mut self.results, directions, &mut self.counts);
+        run(&binding.program.evaluate, binding, &self.evaluate, &mut self.results);
+        let counts = count(&binding.program.evaluate, &self.results, |row| is_used(self, row));
+        self.counts += counts;
     }
 
     /// Samples directions with the picker instead of the shader's own sampler, and evaluates the
@@ -134,7 +141,7 @@ impl<'a> ShadingBuffers<'a> {
                 &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits),
             );
         }
-        self.evaluate(binding, rows);
+        self.evaluate(binding, |_, _| true);
     }
 }
 
@@ -142,6 +149,8 @@ impl<'a> ShadingBuffers<'a> {
 pub(super) struct ShadingBatch<'b, 'a> {
     buffers: &'b mut ShadingBuffers<'a>,
     binding: &'b ShaderBinding,
+    /// Number of points.
+    points: usize,
 }
 
 impl<'b, 'a> ShadingBatch<'b, 'a> {
@@ -190,16 +199,16 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         instance.write(&lookup, nm, |word, words| batch.set_row(row, first + word, words));
     }
 
-    /// Computes the material parameters of the points in the first `rows` rows, and builds
-    /// direction trees if directions of the shader or products with environment lights are sampled
-    /// from them.
-    pub fn set_up(self, rows: usize) -> PreparedBatch<'b, 'a> {
-        let ShadingBatch { buffers, binding } = self;
+    /// Computes the material parameters of all points, and builds direction trees if directions of
+    /// the shader or products with environment lights are sampled from them.
+    pub fn set_up(self) -> PreparedBatch<'b, 'a> {
+        let ShadingBatch { buffers, binding, points: rows } = self;
         let parameter_words = binding.program.parameter_words;
         buffers.scatter.truncate(rows);
         if let Some(kernel) = &binding.program.setup {
             buffers.setup.truncate(rows);
-            run(kernel, binding, &buffers.setup, &mut buffers.results, rows, &mut buffers.counts);
+            run(kernel, binding, &buffers.setup, &mut buffers.results);
+            buffers.counts += count(kernel, &buffers.results, |_| true);
             buffers.scatter.copy_ports(SCATTER_PARAMETERS, &buffers.results, 0, parameter_words);
         }
         if let Some(picker) = &mut buffers.direction_picker {
@@ -242,17 +251,25 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         self.buffers.direction_picker.as_ref().map(|picker| picker.tree(point))
     }
 
-    /// Sets the directions of incident light at a group of points, in the shader's frame.
-    pub fn set_lights(&mut self, group: usize, wi: &Columns<3>, wo: &Columns<3>) {
+    /// Sets the directions of incident light at a group of points, in the shader's frame. Points
+    /// outside `lit` have no light; their directions are arbitrary.
+    pub fn set_lights(&mut self, group: usize, lit: LaneSet, wi: &Columns<3>, wo: &Columns<3>) {
+        self.buffers.lit[group] = lit;
         let ([a, b, c], [x, y, z]) = (&wi.0, &wo.0);
         self.buffers.evaluate.set_columns(group * COLUMN_LEN, 0, &[a, b, c, x, y, z]);
     }
 
-    /// Evaluates the BSDF for all directions of incident light. `directions` is the number of
-    /// points that have one, for the statistics.
-    pub fn evaluate(self, directions: usize) -> EvaluatedBatch<'b, 'a> {
+    /// Returns whether any point has a direction of incident light.
+    pub fn is_lit(&self) -> bool {
+        self.buffers.lit.iter().any(|lit| !lit.is_empty())
+    }
+
+    /// Evaluates the BSDF for all directions of incident light.
+    pub fn evaluate(self) -> EvaluatedBatch<'b, 'a> {
         let PreparedBatch { buffers, binding } = self;
-        buffers.evaluate(binding, directions);
+        buffers.evaluate(binding, |buffers, row| {
+            buffers.lit[row / COLUMN_LEN].contains(row % COLUMN_LEN)
+        });
         EvaluatedBatch(PreparedBatch { buffers, binding })
     }
 
@@ -263,9 +280,9 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         if buffers.sampler_override().is_some() {
             buffers.sample_override(binding);
         } else {
-            let (kernel, rows) = (&binding.program.scatter, buffers.scatter.rows());
-            let ShadingBuffers { scatter, results, counts, .. } = &mut *buffers;
-            run(kernel, binding, scatter, results, rows, counts);
+            let kernel = &binding.program.scatter;
+            run(kernel, binding, &buffers.scatter, &mut buffers.results);
+            buffers.counts += count(kernel, &buffers.results, |_| true);
         }
         SampledBatch(PreparedBatch { buffers, binding })
     }
@@ -275,20 +292,22 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
 pub(super) struct EvaluatedBatch<'b, 'a>(PreparedBatch<'b, 'a>);
 
 impl<'b, 'a> EvaluatedBatch<'b, 'a> {
-    /// Reads the BSDF values of a group. Lanes after the last point are unspecified.
+    /// Reads the BSDF values of a group. Lanes without light are unspecified.
     pub fn values(&self, group: usize, BsdfColumns { s, pdf }: &mut BsdfColumns) {
         let buffers = &*self.0.buffers;
         buffers.results.read_columns(group * COLUMN_LEN, 0, &mut s.0);
         buffers.results.read_columns(group * COLUMN_LEN, 3, std::slice::from_mut(pdf));
         if let Some(picker) = buffers.sampler_override() {
-            for (point, pdf) in group_rows(&buffers.results, group).zip(pdf) {
-                *pdf = picker.pdf(point, Vec3::from_array(buffers.evaluate.floats(point, 0)));
+            for lane in buffers.lit[group].iter() {
+                let point = group * COLUMN_LEN + lane;
+                let wi = Vec3::from_array(buffers.evaluate.floats(point, 0));
+                pdf[lane] = picker.pdf(point, wi);
             }
         }
     }
 
     /// Discards the values.
-    pub fn finish(self) -> PreparedBatch<'b, 'a> {
+    pub fn into_prepared(self) -> PreparedBatch<'b, 'a> {
         self.0
     }
 }
@@ -342,23 +361,21 @@ pub(super) fn eta_ratio(eta: f32, wi: Vec3, wo: Vec3) -> f32 {
     if wi.z * wo.z < 0.0 { refracted } else { 1.0 }
 }
 
-/// Runs a kernel over the inputs. `evaluations` is the number of rows that are used, for the
-/// statistics.
-fn run(
-    kernel: &Kernel,
-    binding: &ShaderBinding,
-    inputs: &Batch,
-    outputs: &mut Batch,
-    evaluations: usize,
-    counts: &mut ShadingCounts,
-) {
+/// Runs a kernel over the inputs.
+fn run(kernel: &Kernel, binding: &ShaderBinding, inputs: &Batch, outputs: &mut Batch) {
     let textures: Vec<&Texture> = binding.textures.iter().map(|texture| &**texture).collect();
     outputs.reshape(kernel.outputs().len(), inputs.rows());
     kernel.run(&textures, inputs, outputs);
-    counts.evaluations += evaluations as u64;
-    counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
-    if let Some(port) = kernel.outputs().iter().position(|port| port.name == "capped") {
-        counts.capped +=
-            (0..outputs.rows()).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+}
+
+/// Returns the statistics of a call of a kernel for the rows in use.
+fn count(kernel: &Kernel, outputs: &Batch, is_used: impl Fn(usize) -> bool) -> ShadingCounts {
+    let used = || (0..outputs.rows()).filter(|&row| is_used(row));
+    let capped = kernel.outputs().iter().position(|port| port.name == "capped");
+    ShadingCounts {
+        evaluations: used().count() as u64,
+        lanes: (outputs.groups() * outputs.lanes()) as u64,
+        capped: capped.map_or(0, |port| used().filter(|&row| outputs.bits(row, port) != 0).count())
+            as u64,
     }
 }

@@ -1,8 +1,8 @@
-//! Environment lights for groups of points: samples of a light, and its radiance along rays that leave the
-//! scene.
+//! Environment lights for groups of points: samples of a light, and its radiance along rays that
+//! leave the scene.
 //!
 //! Images and their tables exceed the caches, so that lookups wait for memory. The lookups of a
-//! batch overlap, and the arithmetic between them compiles to SIMD instructions. It calls the
+//! group overlap, and the arithmetic between them compiles to SIMD instructions. It calls the
 //! functions for a single direction, so results are bit-identical.
 
 use super::environment::{Environment, EnvironmentImage, EnvironmentKind};
@@ -12,7 +12,7 @@ use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::warp::UNIFORM_SPHERE_PDF;
 use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2};
 
-/// Radiance and densities of an environment light for a batch of directions; see
+/// Radiance and densities of an environment light for a group of directions; see
 /// [`Environment::lookup_columns`].
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentColumns {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn lookups_of_batches_are_those_of_single_directions() {
+    fn lookups_of_groups_are_those_of_single_directions() {
         for light in environments() {
             let directions: Vec<Vec3> =
                 points(COLUMN_LEN as u32 * 20, 3).map(uniform_sphere).collect();

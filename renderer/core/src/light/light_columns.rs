@@ -56,6 +56,6 @@ impl LightColumns {
         copy(&mut self.radiance.0, &other.radiance.0);
         self.shadow_tmax[lane] = other.shadow_tmax[lane];
         self.pdf[lane] = other.pdf[lane];
-        self.delta |= other.delta & 1 << lane;
+        self.delta = self.delta & !(1 << lane) | other.delta & 1 << lane;
     }
 }

@@ -388,7 +388,7 @@ impl<'a> LightcutsWorker<'a> {
         let lookup = || vertex.surface.lookup();
         batch.set_material(0, (instance, None), lookup, vertex.surface.frame.n, positions);
         let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::ZERO);
-        batch.set_up(1).sample().directions(0, &mut wi, &mut bsdf);
+        batch.set_up().sample().directions(0, &mut wi, &mut bsdf);
         let (wi, s, pdf): (Vec3, Vec3, f32) = (wi.get(0), bsdf.s.get(0), bsdf.pdf[0]);
         let eta = eta_ratio(instance.eta, wi, wo);
         if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }

@@ -1,18 +1,18 @@
 //! Continuation of paths: BSDF sampling and Russian roulette.
 
-use super::lanes::Lanes;
 use super::next_event::PreviousVertex;
 use super::vertex::{VertexGroup, mirrored};
 use super::{MAX_SURVIVAL, ROULETTE_DEPTH, Wavefront};
 use crate::film::FeatureLayers;
+use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, SampledBatch, eta_ratio};
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::{COLUMN_LEN, Column, Columns, Ray, Vec3};
 
 /// Sampled directions of a group.
 pub(super) struct BsdfSamples {
-    /// Lanes with a direction.
-    pub lanes: Lanes,
+    /// LaneSet with a direction.
+    pub lanes: LaneSet,
     /// Unit vector in the shading frame.
     pub wi: Columns<3>,
     /// BSDF × |cosine| / density.
@@ -25,10 +25,10 @@ pub(super) struct BsdfSamples {
 
 /// The state of the paths after a vertex.
 pub(super) struct Continuations {
-    /// Lanes whose paths go on.
-    pub lanes: Lanes,
-    /// Lanes whose throughput is NaN.
-    pub nan: Lanes,
+    /// LaneSet whose paths continue.
+    pub lanes: LaneSet,
+    /// LaneSet whose throughput is NaN.
+    pub nan: LaneSet,
     pub throughput: Columns<3>,
     pub eta_scale: Column,
     /// Origin and direction of the next ray.
@@ -38,7 +38,7 @@ pub(super) struct Continuations {
 
 impl BsdfSamples {
     pub const NONE: BsdfSamples = BsdfSamples {
-        lanes: Lanes::NONE,
+        lanes: LaneSet::NONE,
         wi: Columns::ZERO,
         weight: Columns::ZERO,
         pdf: [0.0; COLUMN_LEN],
@@ -48,8 +48,8 @@ impl BsdfSamples {
 
 impl Continuations {
     pub const NONE: Continuations = Continuations {
-        lanes: Lanes::NONE,
-        nan: Lanes::NONE,
+        lanes: LaneSet::NONE,
+        nan: LaneSet::NONE,
         throughput: Columns::ZERO,
         eta_scale: [0.0; COLUMN_LEN],
         o: Columns::ZERO,
@@ -76,13 +76,14 @@ impl VertexGroup<'_> {
         for (lane, is_valid) in mask.iter_mut().enumerate() {
             let wi: Vec3 = wi.get(lane);
             let pdf = bsdf.pdf[lane] * (1.0 - self.specular_probability[lane]);
-            *is_valid = pdf > 0.0;
+            // NaN goes on to the throughput, so that faulty shaders show up as invalid samples.
+            *is_valid = (pdf > 0.0) | pdf.is_nan();
             out.wi.set(lane, mirrored(wi, self.side[lane]));
             out.weight.set(lane, bsdf.s.get::<Vec3>(lane) / pdf);
             out.pdf[lane] = pdf;
             out.eta[lane] = eta_ratio(self.eta[lane], wi, self.wo.get(lane));
         }
-        out.lanes = Lanes::from_mask(&mask);
+        out.lanes = LaneSet::from_mask(&mask);
     }
 
     /// Samples the delta distributions in the lanes that select them.
@@ -154,7 +155,7 @@ impl VertexGroup<'_> {
             out.d.set(lane, d);
             out.o.set(lane, surface.offset_ray_origin(d));
         }
-        (out.lanes, out.nan) = (Lanes::from_mask(&alive), Lanes::from_mask(&nan));
+        (out.lanes, out.nan) = (LaneSet::from_mask(&alive), LaneSet::from_mask(&nan));
     }
 }
 
@@ -175,7 +176,7 @@ impl<'a> Wavefront<'a> {
                 batch.directions(group, &mut self.wi, &mut self.bsdf);
                 vertices.shader_samples(&self.wi, &self.bsdf, samples);
             }
-            None => samples.lanes = Lanes::NONE,
+            None => samples.lanes = LaneSet::NONE,
         }
         vertices.sample_specular(samples);
         if features.albedo {
@@ -190,7 +191,7 @@ impl<'a> Wavefront<'a> {
         }
     }
 
-    /// Appends the paths of a group that go on to the next paths.
+    /// Appends the paths of a group that continue to the next paths.
     fn append_continuations(
         &mut self,
         group: usize,
@@ -243,5 +244,100 @@ impl<'a> Wavefront<'a> {
                 next.previous_vertices.push(PreviousVertex { receiver, parameters });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integrator::fault::Faults;
+    use crate::integrator::path::next_event::DirectLight;
+    use lightbound_math::sampling::{hash, unit_float};
+    use lightbound_math::{Frame, vec3};
+    use lightbound_shader::SurfaceSides;
+
+    /// Returns a number in [0, 1) for a lane of a column.
+    fn random(seed: u32, column: u32, lane: usize) -> f32 {
+        unit_float(hash(hash(seed, column), lane as u32))
+    }
+
+    fn columns<const N: usize>(seed: u32, first: u32, scale: f32) -> Columns<N> {
+        let column = |k| std::array::from_fn(|lane| scale * random(seed, first + k as u32, lane));
+        Columns(std::array::from_fn(column))
+    }
+
+    /// Returns a group of random vertices, and random BSDF values.
+    fn vertices(seed: u32) -> (VertexGroup<'static>, Columns<3>, BsdfColumns) {
+        let mut group = VertexGroup::EMPTY;
+        group.len = COLUMN_LEN;
+        for lane in 0..COLUMN_LEN {
+            let n = vec3(random(seed, 0, lane), random(seed, 1, lane), 0.3).normalize();
+            let Frame { t, b, n } = Frame::from_normal(n);
+            for (columns, axis) in group.surface.frame.iter_mut().zip([t, b, n]) {
+                columns.set(lane, axis);
+            }
+            group.surface.ng.set(lane, n);
+            group.side[lane] = if lane % 3 == 0 { -1.0 } else { 1.0 };
+            group.eta[lane] = if lane % 4 == 0 { 1.5 } else { 1.0 };
+            group.specular_probability[lane] = if lane % 5 == 0 { 0.25 } else { 0.0 };
+            group.active.insert(lane);
+            group.light.shadow_tmax[lane] = if lane % 2 == 0 { 1.0 } else { f32::INFINITY };
+            group.light.pdf[lane] = if lane == 6 { 0.0 } else { random(seed, 2, lane) };
+        }
+        group.light.delta = 0b1000;
+        group.surface.p = columns(seed, 10, 4.0);
+        group.throughput = columns(seed, 13, 1.0);
+        [group.eta_scale] = columns(seed, 16, 2.0).0;
+        group.wo = columns(seed, 17, 1.0);
+        group.light_u = columns(seed, 20, 1.0);
+        group.light.wi = columns(seed, 24, 1.0);
+        group.light.local = columns(seed, 27, 1.0);
+        group.light.target = columns(seed, 30, 9.0);
+        group.light.radiance = columns(seed, 33, 5.0);
+        let mut bsdf =
+            BsdfColumns { s: columns(seed, 36, 1.0), pdf: columns::<1>(seed, 39, 1.0).0[0] };
+        (bsdf.pdf[2], bsdf.pdf[9]) = (0.0, f32::NAN);
+        (group, columns(seed, 40, 1.0), bsdf)
+    }
+
+    /// Runs the stages of a group at a SIMD level. Returns the lanes and the bits of the results.
+    fn results<S: Simd>(simd: S, seed: u32) -> (Vec<LaneSet>, Vec<u32>) {
+        let (mut group, mut wi, bsdf) = vertices(seed);
+        let (mut direct, mut samples) = (DirectLight::NONE, BsdfSamples::NONE);
+        let (mut next, mut lit_wi) = (Continuations::NONE, Columns::ZERO);
+        let lit =
+            group.finish_light_columns(simd, SurfaceSides::One, Faults::default(), &mut lit_wi);
+        group.direct_light_columns(simd, &bsdf, &mut direct);
+        wi.0[2].iter_mut().step_by(3).for_each(|z| *z = -*z);
+        group.shader_sample_columns(simd, &wi, &bsdf, &mut samples);
+        group.continue_columns(simd, &samples, ROULETTE_DEPTH, &mut next);
+        let lanes = vec![lit, direct.lanes, samples.lanes, next.lanes, next.nan];
+        let columns =
+            [&lit_wi, &direct.radiance, &direct.o, &direct.d, &samples.wi, &samples.weight]
+                .into_iter()
+                .chain([&next.throughput, &next.o, &next.d])
+                .flat_map(|columns| columns.0);
+        let columns = columns.chain([group.light.pdf, samples.pdf, samples.eta, next.eta_scale]);
+        // The bits of NaNs may differ.
+        let bits = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
+        (lanes, columns.flatten().map(bits).collect())
+    }
+
+    #[test]
+    fn stages_do_not_depend_on_the_simd_level() {
+        for seed in 0..50 {
+            let baseline = dispatch!(Level::baseline(), simd => results(simd, seed));
+            let best = dispatch!(Level::new(), simd => results(simd, seed));
+            assert_eq!(baseline, best);
+        }
+    }
+
+    #[test]
+    fn nan_densities_are_recorded_and_zero_densities_end_paths() {
+        let (lanes, _) = dispatch!(Level::new(), simd => results(simd, 3));
+        let [lit, direct, samples, next, nan] = lanes[..] else { panic!("five sets") };
+        assert!(!lit.contains(6) && !direct.contains(6) && direct.and_not(lit).is_empty());
+        assert!(!samples.contains(2) && samples.contains(9) && nan.contains(9));
+        assert!(next.and(samples).and_not(nan).len() > 3);
     }
 }

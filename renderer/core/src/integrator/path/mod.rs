@@ -7,7 +7,7 @@
 //!
 //! Hits are sorted by shader and shaded in batches of a few groups of 16 SIMD lanes. A group
 //! ([`VertexGroup`]) passes through these stages; each runs for all groups of a batch before the
-//! next. *Shader* is a call of the batch's shader.
+//! next, but the last two in turns. *Shader* is a call of the batch's shader.
 //!
 //! | stage | reads | writes |
 //! |---|---|---|
@@ -26,7 +26,6 @@
 //! every CPU, so results are bit-identical.
 
 mod continuation;
-mod lanes;
 mod next_event;
 mod paths;
 mod vertex;
@@ -129,7 +128,7 @@ struct Wavefront<'a> {
     receivers: Vec<Receiver>,
     /// Buffers of the stages.
     hit_triangles: TriangleColumns,
-    triangles: TriangleLightColumns,
+    triangle_lights: TriangleLightColumns,
     light_samples: LightColumns,
     direct_light: DirectLight,
     /// Directions in the shader's frame, with their BSDF values.
@@ -315,7 +314,7 @@ impl<'a> Wavefront<'a> {
             group_count: 0,
             receivers: Vec::new(),
             hit_triangles: TriangleColumns::EMPTY,
-            triangles: TriangleLightColumns::EMPTY,
+            triangle_lights: TriangleLightColumns::EMPTY,
             light_samples: LightColumns::BLACK,
             direct_light: DirectLight::NONE,
             wi: Columns::ZERO,
@@ -438,14 +437,13 @@ impl<'a> Wavefront<'a> {
         let is_last_event = depth >= self.continuation_limit && !features.albedo;
         let mut sampled = None;
         if let Some(batch) = batch {
-            let mut batch = batch.set_up(paths.len());
+            let mut batch = batch.set_up();
             if depth < self.max_depth {
-                let light_samples =
-                    (0..self.group_count).map(|group| self.sample_lights(group, &mut batch)).sum();
-                if light_samples > 0 {
-                    let evaluated = batch.evaluate(light_samples);
+                (0..self.group_count).for_each(|group| self.sample_lights(group, &mut batch));
+                if batch.is_lit() {
+                    let evaluated = batch.evaluate();
                     self.add_direct_light(&evaluated);
-                    batch = evaluated.finish();
+                    batch = evaluated.into_prepared();
                 }
             }
             sampled = (!is_last_event).then(|| batch.sample());

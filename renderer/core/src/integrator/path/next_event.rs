@@ -2,9 +2,9 @@
 //! with emitters that BSDF-sampled rays hit.
 
 use super::Wavefront;
-use super::lanes::Lanes;
 use super::vertex::{VertexGroup, mirrored};
 use crate::integrator::fault::Faults;
+use crate::integrator::lane_set::LaneSet;
 use crate::integrator::light_sampling::{LightPicker, Lobe, Receiver, ReceiverPoint};
 use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
 use crate::material::{ShaderBinding, ShaderInstance};
@@ -50,8 +50,8 @@ pub(super) fn receiver(
 
 /// Direct light of a group, before its shadow rays are traced.
 pub(super) struct DirectLight {
-    /// Lanes with a contribution.
-    pub lanes: Lanes,
+    /// LaneSet with a contribution.
+    pub lanes: LaneSet,
     pub radiance: Columns<3>,
     /// Origin and direction of the shadow ray.
     pub o: Columns<3>,
@@ -60,7 +60,7 @@ pub(super) struct DirectLight {
 
 impl DirectLight {
     pub const NONE: DirectLight = DirectLight {
-        lanes: Lanes::NONE,
+        lanes: LaneSet::NONE,
         radiance: Columns::ZERO,
         o: Columns::ZERO,
         d: Columns::ZERO,
@@ -76,18 +76,18 @@ impl VertexGroup<'_> {
         sides: SurfaceSides,
         faults: Faults,
         wi: &mut Columns<3>,
-    ) -> Lanes {
+    ) -> LaneSet {
         dispatch!(Level::new(), simd => self.finish_light_columns(simd, sides, faults, wi))
     }
 
     #[inline(always)]
-    fn finish_light_columns<S: Simd>(
+    pub(super) fn finish_light_columns<S: Simd>(
         &mut self,
         _: S,
         sides: SurfaceSides,
         faults: Faults,
         wi: &mut Columns<3>,
-    ) -> Lanes {
+    ) -> LaneSet {
         let mut mask = [false; COLUMN_LEN];
         let both_sides = sides == SurfaceSides::Both;
         for (lane, lit) in mask.iter_mut().enumerate() {
@@ -101,7 +101,7 @@ impl VertexGroup<'_> {
             wi.set(lane, if is_lit { local } else { self.wo.get(lane) });
             self.light.pdf[lane] = if is_lit { faults.light_density(pdf) } else { 0.0 };
         }
-        Lanes::from_mask(&mask)
+        LaneSet::from_mask(&mask)
     }
 
     /// Computes direct light by next-event estimation, with MIS weights against BSDF sampling.
@@ -111,7 +111,12 @@ impl VertexGroup<'_> {
     }
 
     #[inline(always)]
-    fn direct_light_columns<S: Simd>(&self, _: S, bsdf: &BsdfColumns, out: &mut DirectLight) {
+    pub(super) fn direct_light_columns<S: Simd>(
+        &self,
+        _: S,
+        bsdf: &BsdfColumns,
+        out: &mut DirectLight,
+    ) {
         let mut mask = [false; COLUMN_LEN];
         for (lane, lit) in mask.iter_mut().enumerate() {
             let s: Vec3 = bsdf.s.get(lane);
@@ -132,24 +137,19 @@ impl VertexGroup<'_> {
             out.o.set(lane, o);
             out.d.set(lane, if is_segment { to_target } else { wi });
         }
-        out.lanes = Lanes::from_mask(&mask);
+        out.lanes = LaneSet::from_mask(&mask);
     }
 }
 
 impl<'a> Wavefront<'a> {
-    /// Samples a light for each active vertex of a group. Returns the number of light samples that
-    /// are not black.
-    pub(super) fn sample_lights(
-        &mut self,
-        group: usize,
-        batch: &mut PreparedBatch<'_, 'a>,
-    ) -> usize {
+    /// Samples a light for each active vertex of a group.
+    pub(super) fn sample_lights(&mut self, group: usize, batch: &mut PreparedBatch<'_, 'a>) {
         let vertices = &mut self.groups[group];
         let [pick, u, v, _] = &vertices.light_u.0;
         let pick_low = &vertices.bsdf_u.0[3];
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
         let mut probability = [0.0; COLUMN_LEN];
-        let (mut triangles, mut environment) = (Lanes::NONE, None);
+        let (mut triangles, mut environment) = (LaneSet::NONE, None);
         for lane in vertices.active.iter() {
             let (row, pick) = (group * COLUMN_LEN + lane, pick[lane]);
             if let Some(sampler) = self.environment.filter(|sampler| sampler.selects(pick)) {
@@ -174,12 +174,13 @@ impl<'a> Wavefront<'a> {
             let Some(choice) = self.light_picker.pick([pick, pick_low[lane]]) else { continue };
             probability[lane] = self.picker_probability * choice.probability;
             let area_light = self.light_picker.area_light(&choice);
-            if area_light.is_some_and(|(light, front)| self.triangles.set(lane, light, front)) {
+            if area_light.is_some_and(|(light, front)| self.triangle_lights.set(lane, light, front))
+            {
                 triangles.insert(lane);
                 continue;
             }
             if let Some(light) = self.light_picker.environment(&choice) {
-                let (chosen, lanes) = environment.get_or_insert((light, Lanes::NONE));
+                let (chosen, lanes) = environment.get_or_insert((light, LaneSet::NONE));
                 if std::ptr::eq(*chosen, light) {
                     lanes.insert(lane);
                     continue;
@@ -192,13 +193,14 @@ impl<'a> Wavefront<'a> {
             }
         }
         let (surface, u) = (&vertices.surface, Columns([*u, *v]));
+        // Without a copy if possible: other lanes get density 0, since their probabilities are 0.
         if !triangles.is_empty() {
             let samples = if triangles == vertices.active {
                 &mut vertices.light
             } else {
                 &mut self.light_samples
             };
-            self.triangles.sample(surface, &u, &probability, samples);
+            self.triangle_lights.sample(surface, &u, &probability, samples);
             if triangles != vertices.active {
                 triangles
                     .iter()
@@ -211,8 +213,7 @@ impl<'a> Wavefront<'a> {
         }
         let sides = batch.binding().program.sides;
         let lanes = vertices.finish_light_samples(sides, self.faults, &mut self.wi);
-        batch.set_lights(group, &self.wi, &vertices.wo);
-        lanes.len()
+        batch.set_lights(group, lanes, &self.wi, &vertices.wo);
     }
 
     /// Adds direct light by next-event estimation.

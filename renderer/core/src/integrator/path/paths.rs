@@ -4,7 +4,8 @@ use super::next_event::PreviousVertex;
 use lightbound_math::sampling::PathKey;
 use lightbound_math::{Ray, Vec3};
 
-/// Paths between two scattering events. All columns that are in use have one item per path.
+/// Paths between two scattering events. Columns that are in use have one item per path, except
+/// [`previous_parameters`](Paths::previous_parameters).
 #[derive(Default)]
 pub(super) struct Paths {
     pub rays: Vec<Ray>,
@@ -24,7 +25,8 @@ pub(super) struct Paths {
     pub environment_pdf: Vec<f32>,
     /// Empty if no material of the scene disperses light.
     pub dispersion: Vec<Dispersion>,
-    /// The previous vertex of each path; empty if light densities do not depend on it.
+    /// The previous vertex of each path; empty for camera rays, and if light densities do not
+    /// depend on it.
     pub previous_vertices: Vec<PreviousVertex>,
     /// Words of the material parameters of the previous vertices.
     pub previous_parameters: Vec<u32>,

@@ -1,10 +1,10 @@
 //! Path vertices: shading points where paths may continue, in groups of SIMD lanes.
 
-use super::lanes::Lanes;
 use super::paths::{Dispersion, Paths};
 use crate::direction_tree::ShiftedTree;
 use crate::geometry::InteractionColumns;
 use crate::integrator::environment_sampling::EnvironmentSampleContext;
+use crate::integrator::lane_set::LaneSet;
 use crate::light::LightColumns;
 use crate::material::{GRAZING_COSINE, PathWavelength, ShaderInstance, Specular};
 use lightbound_math::sampling::PathKey;
@@ -15,8 +15,8 @@ use lightbound_shader::SurfaceSides;
 pub(super) struct VertexGroup<'a> {
     /// Number of lanes in use.
     pub len: usize,
-    /// Lanes whose paths may continue.
-    pub active: Lanes,
+    /// LaneSet whose paths may continue.
+    pub active: LaneSet,
     /// Index of the path.
     pub path: [u32; COLUMN_LEN],
     /// As in [`Paths`].
@@ -50,7 +50,7 @@ pub(super) struct VertexGroup<'a> {
 impl<'a> VertexGroup<'a> {
     pub const EMPTY: VertexGroup<'a> = VertexGroup {
         len: 0,
-        active: Lanes::NONE,
+        active: LaneSet::NONE,
         path: [0; COLUMN_LEN],
         sample: [0; COLUMN_LEN],
         key: [PathKey::ZERO; COLUMN_LEN],
@@ -98,7 +98,7 @@ impl<'a> VertexGroup<'a> {
                 (*side, *z) = (1f32.copysign(*z), z.abs());
             }
         }
-        self.active = Lanes::NONE;
+        self.active = LaneSet::NONE;
         for lane in 0..self.len {
             if self.wo.0[2][lane].abs() > GRAZING_COSINE {
                 self.active.insert(lane);

@@ -4,15 +4,15 @@ use lightbound_math::COLUMN_LEN;
 
 /// A set of lanes, a bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lanes(u32);
+pub(super) struct LaneSet(u32);
 
-impl Lanes {
-    pub const NONE: Lanes = Lanes(0);
+impl LaneSet {
+    pub const NONE: LaneSet = LaneSet(0);
 
     /// Returns the set of lanes for which a mask is set.
     #[inline(always)]
-    pub fn from_mask(mask: &[bool; COLUMN_LEN]) -> Lanes {
-        Lanes((0..COLUMN_LEN).map(|lane| u32::from(mask[lane]) << lane).sum())
+    pub fn from_mask(mask: &[bool; COLUMN_LEN]) -> LaneSet {
+        LaneSet((0..COLUMN_LEN).map(|lane| u32::from(mask[lane]) << lane).sum())
     }
 
     pub fn insert(&mut self, lane: usize) {
@@ -27,12 +27,12 @@ impl Lanes {
         self.0 >> lane & 1 != 0
     }
 
-    pub fn and(self, other: Lanes) -> Lanes {
-        Lanes(self.0 & other.0)
+    pub fn and(self, other: LaneSet) -> LaneSet {
+        LaneSet(self.0 & other.0)
     }
 
-    pub fn and_not(self, other: Lanes) -> Lanes {
-        Lanes(self.0 & !other.0)
+    pub fn and_not(self, other: LaneSet) -> LaneSet {
+        LaneSet(self.0 & !other.0)
     }
 
     pub fn len(self) -> usize {
@@ -73,15 +73,15 @@ mod tests {
     fn sets_have_the_lanes_of_their_masks() {
         let all: [bool; COLUMN_LEN] = [true; COLUMN_LEN];
         for mask in [[false; COLUMN_LEN], all, std::array::from_fn(|lane| lane % 3 == 0)] {
-            let lanes = Lanes::from_mask(&mask);
+            let lanes = LaneSet::from_mask(&mask);
             let expected: Vec<usize> = (0..COLUMN_LEN).filter(|&lane| mask[lane]).collect();
             assert_eq!(lanes.iter().collect::<Vec<_>>(), expected);
             let indices = lanes.indices().map(usize::from);
             assert_eq!(indices[..lanes.len()], expected);
             assert!((0..COLUMN_LEN).all(|lane| lanes.contains(lane) == mask[lane]));
             assert_eq!(lanes.is_empty(), expected.is_empty());
-            assert_eq!(lanes.and(Lanes::from_mask(&all)), lanes);
-            assert_eq!(lanes.and_not(lanes), Lanes::NONE);
+            assert_eq!(lanes.and(LaneSet::from_mask(&all)), lanes);
+            assert_eq!(lanes.and_not(lanes), LaneSet::NONE);
             let mut same = lanes;
             same.remove(1);
             assert!(!same.contains(1));

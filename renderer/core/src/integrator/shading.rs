@@ -106,9 +106,8 @@ impl<'a> ShadingBuffers<'a> {
         self.direction_picker.as_ref().filter(|picker| !picker.uses_shader_sampler())
     }
 
-    /// Evaluates the BSDF for the directions in `evaluate`. `is_used` returns whether a row counts
-    /// in the statistics.
-    fn evaluate(&mut self, binding: &ShaderBinding, is_used: impl Fn(&Self, usize) -> bool) {
+    /// Evaluates the BSDF for the directions in `evaluate`.
+    fn evaluate(&mut self, binding: &ShaderBinding) {
         let rows = self.scatter.rows();
         self.evaluate.truncate(rows);
         self.evaluate.copy_ports(
@@ -118,8 +117,6 @@ impl<'a> ShadingBuffers<'a> {
             binding.program.parameter_words,
         );
         run(&binding.program.evaluate, binding, &self.evaluate, &mut self.results);
-        let counts = count(&binding.program.evaluate, &self.results, |row| is_used(self, row));
-        self.counts += counts;
     }
 
     /// Samples directions with the picker instead of the shader's own sampler, and evaluates the
@@ -141,7 +138,8 @@ impl<'a> ShadingBuffers<'a> {
                 &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits),
             );
         }
-        self.evaluate(binding, |_, _| true);
+        self.evaluate(binding);
+        self.counts += count(&binding.program.evaluate, &self.results, None);
     }
 }
 
@@ -208,7 +206,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         if let Some(kernel) = &binding.program.setup {
             buffers.setup.truncate(rows);
             run(kernel, binding, &buffers.setup, &mut buffers.results);
-            buffers.counts += count(kernel, &buffers.results, |_| true);
+            buffers.counts += count(kernel, &buffers.results, None);
             buffers.scatter.copy_ports(SCATTER_PARAMETERS, &buffers.results, 0, parameter_words);
         }
         if let Some(picker) = &mut buffers.direction_picker {
@@ -267,9 +265,8 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
     /// Evaluates the BSDF for all directions of incident light.
     pub fn evaluate(self) -> EvaluatedBatch<'b, 'a> {
         let PreparedBatch { buffers, binding } = self;
-        buffers.evaluate(binding, |buffers, row| {
-            buffers.lit[row / COLUMN_LEN].contains(row % COLUMN_LEN)
-        });
+        buffers.evaluate(binding);
+        buffers.counts += count(&binding.program.evaluate, &buffers.results, Some(&buffers.lit));
         EvaluatedBatch(PreparedBatch { buffers, binding })
     }
 
@@ -282,7 +279,7 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         } else {
             let kernel = &binding.program.scatter;
             run(kernel, binding, &buffers.scatter, &mut buffers.results);
-            buffers.counts += count(kernel, &buffers.results, |_| true);
+            buffers.counts += count(kernel, &buffers.results, None);
         }
         SampledBatch(PreparedBatch { buffers, binding })
     }
@@ -368,14 +365,19 @@ fn run(kernel: &Kernel, binding: &ShaderBinding, inputs: &Batch, outputs: &mut B
     kernel.run(&textures, inputs, outputs);
 }
 
-/// Returns the statistics of a call of a kernel for the rows in use.
-fn count(kernel: &Kernel, outputs: &Batch, is_used: impl Fn(usize) -> bool) -> ShadingCounts {
-    let used = || (0..outputs.rows()).filter(|&row| is_used(row));
+/// Returns the statistics of a call of a kernel. Only the rows of `used` count, if it is given.
+fn count(kernel: &Kernel, outputs: &Batch, used: Option<&[LaneSet]>) -> ShadingCounts {
+    let is_used =
+        |row: usize| used.is_none_or(|groups| groups[row / COLUMN_LEN].contains(row % COLUMN_LEN));
     let capped = kernel.outputs().iter().position(|port| port.name == "capped");
+    let capped_rows = |port| {
+        (0..outputs.rows()).filter(|&row| outputs.bits(row, port) != 0 && is_used(row)).count()
+    };
+    let evaluations =
+        used.map_or(outputs.rows(), |groups| groups.iter().map(|lanes| lanes.len()).sum());
     ShadingCounts {
-        evaluations: used().count() as u64,
+        evaluations: evaluations as u64,
         lanes: (outputs.groups() * outputs.lanes()) as u64,
-        capped: capped.map_or(0, |port| used().filter(|&row| outputs.bits(row, port) != 0).count())
-            as u64,
+        capped: capped.map_or(0, capped_rows) as u64,
     }
 }

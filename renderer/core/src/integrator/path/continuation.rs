@@ -11,7 +11,7 @@ use lightbound_math::{COLUMN_LEN, Column, Columns, Ray, Vec3};
 
 /// Sampled directions of a group.
 pub(super) struct BsdfSamples {
-    /// LaneSet with a direction.
+    /// Lanes with a direction.
     pub lanes: LaneSet,
     /// Unit vector in the shading frame.
     pub wi: Columns<3>,
@@ -25,9 +25,9 @@ pub(super) struct BsdfSamples {
 
 /// The state of the paths after a vertex.
 pub(super) struct Continuations {
-    /// LaneSet whose paths continue.
+    /// Lanes whose paths continue.
     pub lanes: LaneSet,
-    /// LaneSet whose throughput is NaN.
+    /// Lanes whose throughput is NaN.
     pub nan: LaneSet,
     pub throughput: Columns<3>,
     pub eta_scale: Column,
@@ -191,7 +191,7 @@ impl<'a> Wavefront<'a> {
         }
     }
 
-    /// Appends the paths of a group that continue to the next paths.
+    /// Appends the continuing paths of a group to the next [`Paths`](super::paths::Paths).
     fn append_continuations(
         &mut self,
         group: usize,

@@ -50,7 +50,7 @@ pub(super) fn receiver(
 
 /// Direct light of a group, before its shadow rays are traced.
 pub(super) struct DirectLight {
-    /// LaneSet with a contribution.
+    /// Lanes with a contribution.
     pub lanes: LaneSet,
     pub radiance: Columns<3>,
     /// Origin and direction of the shadow ray.

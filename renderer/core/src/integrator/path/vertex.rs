@@ -15,7 +15,7 @@ use lightbound_shader::SurfaceSides;
 pub(super) struct VertexGroup<'a> {
     /// Number of lanes in use.
     pub len: usize,
-    /// LaneSet whose paths may continue.
+    /// Lanes whose paths may continue.
     pub active: LaneSet,
     /// Index of the path.
     pub path: [u32; COLUMN_LEN],

@@ -7,7 +7,7 @@ use super::mesh::{DEFAULT_UVS, NO_NORMALS, TriangleVertices};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
 use crate::texture::Lookup;
 use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec3};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Ray, Vec3};
 
 /// A surface hit by a ray, with the direction to the ray's origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct InteractionColumns {
     /// The axes `t`, `b` and `n` of [`Surface::frame`].
     pub frame: [Columns<3>; 3],
     uv: Columns<2>,
-    offset: Columns<1>,
+    offset: Column,
     /// Direction towards the ray's origin in the shading frame, normalised as shaders require
     /// ([`Frame::local_direction`]).
     pub wo: Columns<3>,
@@ -162,7 +162,7 @@ impl InteractionColumns {
         ng: Columns::ZERO,
         frame: [Columns::ZERO; 3],
         uv: Columns::ZERO,
-        offset: Columns::ZERO,
+        offset: [0.0; COLUMN_LEN],
         wo: Columns::ZERO,
     };
 
@@ -173,16 +173,15 @@ impl InteractionColumns {
         let Frame { t, b, n } = surface.frame;
         self.frame.iter_mut().zip([t, b, n]).for_each(|(columns, axis)| columns.set(lane, axis));
         self.uv.set(lane, surface.uv);
-        self.offset.set(lane, [surface.offset]);
+        self.offset[lane] = surface.offset;
         self.wo.set(lane, wo);
     }
 
     /// Returns the surface of a lane.
     #[inline(always)]
     pub fn surface(&self, lane: usize) -> Surface {
-        let [offset] = self.offset.get(lane);
         let (p, ng, uv) = (self.p.get(lane), self.ng.get(lane), self.uv.get(lane));
-        Surface { p, ng, frame: self.frame(lane), uv, offset }
+        Surface { p, ng, frame: self.frame(lane), uv, offset: self.offset[lane] }
     }
 
     /// Returns the shading frame of a lane.

@@ -19,7 +19,7 @@ pub struct EnvironmentColumns {
     /// As of [`Environment::radiance`].
     pub radiance: Columns<3>,
     /// As of [`Environment::pdf_li`].
-    pub pdf: Columns<1>,
+    pub pdf: Column,
 }
 
 impl Environment {
@@ -65,19 +65,18 @@ impl Environment {
         let EnvironmentKind::Image(image) = &self.kind else {
             return EnvironmentColumns {
                 radiance: Columns::splat(self.mean().into()),
-                pdf: Columns::splat([UNIFORM_SPHERE_PDF]),
+                pdf: [UNIFORM_SPHERE_PDF; COLUMN_LEN],
             };
         };
-        let (mut indices, mut areas_per_sr) = ([0; COLUMN_LEN], Columns::ZERO);
+        let (mut indices, mut areas_per_sr) = ([0; COLUMN_LEN], [0.0; COLUMN_LEN]);
         dispatch!(Level::new(), simd => {
             locate_columns(simd, image, wi, &mut indices, &mut areas_per_sr)
         });
-        let mut columns = EnvironmentColumns { radiance: Columns::ZERO, pdf: Columns::ZERO };
+        let mut columns = EnvironmentColumns { radiance: Columns::ZERO, pdf: areas_per_sr };
         for (lane, index) in indices.into_iter().enumerate() {
             let texel = &image.texels[index as usize];
-            let [area_per_sr] = areas_per_sr.get(lane);
             columns.radiance.set(lane, texel.radiance);
-            columns.pdf.set(lane, [texel.density * area_per_sr]);
+            columns.pdf[lane] *= texel.density;
         }
         columns
     }
@@ -89,17 +88,17 @@ fn sample_directions<S: Simd>(
     _: S,
     image: &EnvironmentImage,
     points: &InteractionColumns,
-    (squares, densities): (&Columns<2>, &Columns<1>),
+    (squares, densities): (&Columns<2>, &Column),
     probability: &Column,
     samples: &mut LightColumns,
     texels: &mut [u32; COLUMN_LEN],
 ) {
     for (lane, texel) in texels.iter_mut().enumerate() {
-        let (p, [density]): (Vec2, [f32; 1]) = (squares.get(lane), densities.get(lane));
+        let p: Vec2 = squares.get(lane);
         let (wi, area_per_sr) = image.direction(p);
         samples.wi.set(lane, wi);
         samples.local.set(lane, points.frame(lane).local_direction(wi));
-        samples.pdf[lane] = probability[lane] * (density * area_per_sr);
+        samples.pdf[lane] = probability[lane] * (densities[lane] * area_per_sr);
         *texel = image.texel_index(p);
     }
 }
@@ -110,12 +109,12 @@ fn locate_columns<S: Simd>(
     image: &EnvironmentImage,
     wi: &Columns<3>,
     indices: &mut [u32; COLUMN_LEN],
-    areas_per_sr: &mut Columns<1>,
+    areas_per_sr: &mut Column,
 ) {
     for (lane, index) in indices.iter_mut().enumerate() {
         let (p, area_per_sr) = image.locate(wi.get(lane));
         *index = image.texel_index(p);
-        areas_per_sr.set(lane, [area_per_sr]);
+        areas_per_sr[lane] = area_per_sr;
     }
 }
 
@@ -180,7 +179,7 @@ mod tests {
                 let columns = light.lookup_columns(&wi);
                 for (lane, &d) in directions.iter().enumerate() {
                     assert_eq!(columns.radiance.get::<Vec3>(lane), light.radiance(d));
-                    assert_eq!(columns.pdf.get::<[f32; 1]>(lane), [light.pdf_li(d)]);
+                    assert_eq!(columns.pdf[lane], light.pdf_li(d));
                 }
             }
         }

@@ -7,7 +7,7 @@
 //! cell of positive weight gets at least one step, so no light is lost. Cells of weight 0 get none.
 
 use super::{ONE_MINUS_EPSILON, sanitize_weight};
-use crate::{COLUMN_LEN, Columns, Vec2, vec2};
+use crate::{COLUMN_LEN, Column, Columns, Vec2, vec2};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -80,8 +80,8 @@ impl PiecewiseConstant2d {
 
     /// Samples a point for each pair of random numbers, like [`Self::sample`]. Tables of large
     /// grids exceed the caches: the lookups of all lanes overlap.
-    pub fn sample_columns(&self, u: &Columns<2>) -> (Columns<2>, Columns<1>) {
-        let (mut points, mut densities) = (Columns::ZERO, Columns::ZERO);
+    pub fn sample_columns(&self, u: &Columns<2>) -> (Columns<2>, Column) {
+        let (mut points, mut densities) = (Columns::ZERO, [0.0; COLUMN_LEN]);
         let mut p_rows = [0.0; COLUMN_LEN];
         let (mut rows, mut firsts) = ([0; COLUMN_LEN], [0; COLUMN_LEN]);
         let length = guide_len(self.width);
@@ -103,7 +103,7 @@ impl PiecewiseConstant2d {
             let ([u, _], [_, y]): ([f32; 2], [f32; 2]) = (u.get(lane), points.get(lane));
             let (_, x, p_column) = invert(self.row(rows[lane]), firsts[lane] as usize, u);
             points.set(lane, [x, y]);
-            densities.set(lane, [self.density(p_rows[lane], p_column)]);
+            densities[lane] = self.density(p_rows[lane], p_column);
         }
         (points, densities)
     }
@@ -390,8 +390,7 @@ mod tests {
             group.iter().enumerate().for_each(|(lane, &point)| u.set(lane, point));
             let (p, density) = d.sample_columns(&u);
             for (lane, &point) in group.iter().enumerate() {
-                let [density] = density.get(lane);
-                assert_eq!((p.get(lane), density), d.sample(point));
+                assert_eq!((p.get(lane), density[lane]), d.sample(point));
             }
         }
     }

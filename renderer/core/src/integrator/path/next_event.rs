@@ -262,7 +262,7 @@ impl<'a> Wavefront<'a> {
                         path as usize,
                         index,
                         columns.radiance.get(lane),
-                        columns.pdf.get::<[f32; 1]>(lane)[0],
+                        columns.pdf[lane],
                     );
                 }
             }

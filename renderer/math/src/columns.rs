@@ -13,6 +13,12 @@ pub type Column = [f32; COLUMN_LEN];
 #[repr(align(64))]
 pub struct Columns<const N: usize>(pub [Column; N]);
 
+impl<const N: usize> Default for Columns<N> {
+    fn default() -> Columns<N> {
+        Columns::ZERO
+    }
+}
+
 impl<const N: usize> Columns<N> {
     /// All zeros.
     pub const ZERO: Columns<N> = Columns::splat([0.0; N]);

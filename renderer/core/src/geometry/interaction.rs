@@ -38,6 +38,7 @@ pub struct TriangleColumns {
 }
 
 /// Up to [`COLUMN_LEN`] surface interactions.
+#[derive(Default)]
 pub struct InteractionColumns {
     /// As [`Surface::p`].
     pub p: Columns<3>,
@@ -156,16 +157,6 @@ fn set_vertices<V: Into<[f32; N]>, const N: usize>(
 }
 
 impl InteractionColumns {
-    /// No interactions.
-    pub const EMPTY: InteractionColumns = InteractionColumns {
-        p: Columns::ZERO,
-        ng: Columns::ZERO,
-        frame: [Columns::ZERO; 3],
-        uv: Columns::ZERO,
-        offset: [0.0; COLUMN_LEN],
-        wo: Columns::ZERO,
-    };
-
     #[inline(always)]
     fn set(&mut self, lane: usize, SurfaceInteraction { surface, wo }: SurfaceInteraction) {
         self.p.set(lane, surface.p);
@@ -285,7 +276,7 @@ mod tests {
         // Groups with hits of one target, and mixed groups; some do not fill all lanes.
         let mut mixed = hits.clone();
         mixed.sort_by_key(|(hit, _)| (hit.u.to_bits(), hit.primitive));
-        let (mut input, mut output) = (TriangleColumns::EMPTY, InteractionColumns::EMPTY);
+        let (mut input, mut output) = (TriangleColumns::EMPTY, InteractionColumns::default());
         let groups = hits.chunks(70).flat_map(|hits| hits.chunks(COLUMN_LEN));
         for hits in groups.chain([&hits[..0], &hits[..1]]).chain(mixed.chunks(COLUMN_LEN)) {
             let pairs = hits.iter().map(|(hit, ray)| (hit, ray));

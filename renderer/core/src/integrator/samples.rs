@@ -64,7 +64,7 @@ impl<'a> TileSamples<'a> {
                 radiance: Vec3::ZERO,
             }));
         }
-        let (mut keys, mut u) = ([PathKey::ZERO; COLUMN_LEN], Columns::ZERO);
+        let (mut keys, mut u) = ([PathKey::default(); COLUMN_LEN], Columns::ZERO);
         let mut index = 0;
         for samples in self.samples.chunks_mut(COLUMN_LEN) {
             for (key, s) in keys.iter_mut().zip(&*samples) {

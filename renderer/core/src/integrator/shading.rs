@@ -23,15 +23,12 @@ use lightbound_math::{COLUMN_LEN, Column, Columns, Vec3, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Target, Texture};
 
 /// BSDF values and sampling densities of a group of directions.
+#[derive(Default)]
 pub(super) struct BsdfColumns {
     /// BSDF × cosine, 1/sr.
     pub s: Columns<3>,
     /// Densities with which BSDF sampling generates the directions, 1/sr.
     pub pdf: Column,
-}
-
-impl BsdfColumns {
-    pub const ZERO: BsdfColumns = BsdfColumns { s: Columns::ZERO, pdf: [0.0; COLUMN_LEN] };
 }
 
 /// Scratch buffers of shading batches, reused from batch to batch.

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn samples_of_groups_are_those_of_single_points() {
-        let (mut samples, mut surfaces) = (LightColumns::BLACK, InteractionColumns::EMPTY);
+        let (mut samples, mut surfaces) = (LightColumns::default(), InteractionColumns::default());
         let probability = std::array::from_fn(|lane| 0.25 + lane as f32);
         for light in environments() {
             let points: Vec<Vec2> = points(COLUMN_LEN as u32 * 20, 7).collect();

@@ -1,10 +1,10 @@
 //! Sampled incident light at a group of shading points, in columns.
 
 use super::LightSample;
-use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Vec3};
+use lightbound_math::{Column, Columns, Frame, Vec3};
 
-/// Up to [`COLUMN_LEN`] light samples, each for a shading point of its own.
-#[derive(Clone)]
+/// Up to [`COLUMN_LEN`](lightbound_math::COLUMN_LEN) light samples, each for a shading point of its own.
+#[derive(Default)]
 pub struct LightColumns {
     /// As [`LightSample::wi`].
     pub wi: Columns<3>,
@@ -23,17 +23,6 @@ pub struct LightColumns {
 }
 
 impl LightColumns {
-    /// Only black samples.
-    pub const BLACK: LightColumns = LightColumns {
-        wi: Columns::ZERO,
-        local: Columns::ZERO,
-        target: Columns::ZERO,
-        shadow_tmax: [0.0; COLUMN_LEN],
-        radiance: Columns::ZERO,
-        pdf: [0.0; COLUMN_LEN],
-        delta: 0,
-    };
-
     /// Sets the sample of a lane. `pdf` is its density, and `frame` the shading frame.
     pub fn set(&mut self, lane: usize, light: &LightSample, pdf: f32, frame: &Frame) {
         self.wi.set(lane, light.wi);

@@ -77,6 +77,7 @@ impl TriangleLight {
 }
 
 /// The triangle lights that are sampled at a group of shading points, in columns.
+#[derive(Default)]
 pub struct TriangleLightColumns {
     vertices: [Columns<3>; 3],
     n: Columns<3>,
@@ -89,17 +90,6 @@ pub struct TriangleLightColumns {
 }
 
 impl TriangleLightColumns {
-    /// No lights.
-    pub const EMPTY: TriangleLightColumns = TriangleLightColumns {
-        vertices: [Columns::ZERO; 3],
-        n: Columns::ZERO,
-        facing: Columns::ZERO,
-        inverse_area: [0.0; COLUMN_LEN],
-        le: Columns::ZERO,
-        offset: [0.0; COLUMN_LEN],
-        sides: Columns::ZERO,
-    };
-
     /// Sets the light of a lane. Returns `false` if the light is not a triangle or has an alpha
     /// mask. `front` restricts a two-sided light to one side, as in [`AreaLight::sample_side`].
     #[inline]
@@ -219,8 +209,9 @@ mod tests {
                 lights.push((name, light));
             }
         }
-        let (mut columns, mut surfaces) = (TriangleLightColumns::EMPTY, InteractionColumns::EMPTY);
-        let (mut samples, mut u_columns) = (LightColumns::BLACK, Columns::ZERO);
+        let (mut columns, mut surfaces) =
+            (TriangleLightColumns::default(), InteractionColumns::default());
+        let (mut samples, mut u_columns) = (LightColumns::default(), Columns::ZERO);
         let frame = Frame::from_normal(vec3(0.6, 0.0, 0.8));
         for (axis, columns) in [frame.t, frame.b, frame.n].into_iter().zip(&mut surfaces.frame) {
             *columns = Columns::splat(axis.into());

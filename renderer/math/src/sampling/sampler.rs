@@ -44,16 +44,13 @@ pub struct Sampler {
 }
 
 /// Identifies a camera path by the seed of its pixel and its sample index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathKey {
     pixel_seed: u32,
     sample_index: u32,
 }
 
 impl PathKey {
-    /// The key of seed and sample index 0, to initialise buffers.
-    pub const ZERO: PathKey = PathKey { pixel_seed: 0, sample_index: 0 };
-
     /// Returns the index in the Sobol' sequence and the seed of a dimension set.
     #[inline(always)]
     fn sobol_index_and_seed(self, set: u32) -> (u32, u32) {

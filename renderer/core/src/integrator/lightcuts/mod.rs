@@ -387,7 +387,7 @@ impl<'a> LightcutsWorker<'a> {
         batch.set_points(0, [&u, &v], &Columns::splat(wo.into()));
         let lookup = || vertex.surface.lookup();
         batch.set_material(0, (instance, None), lookup, vertex.surface.frame.n, positions);
-        let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::ZERO);
+        let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::default());
         batch.set_up().sample().directions(0, &mut wi, &mut bsdf);
         let (wi, s, pdf): (Vec3, Vec3, f32) = (wi.get(0), bsdf.s.get(0), bsdf.pdf[0]);
         let eta = eta_ratio(instance.eta, wi, wo);

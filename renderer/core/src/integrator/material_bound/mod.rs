@@ -369,9 +369,7 @@ impl<'a> BoundEvaluator<'a> {
     pub fn set_group(&mut self, group: usize, wi: &[Lanes; DIRECTION_WORDS]) {
         let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
         buffers.fill_groups(group + 1);
-        for (port, lanes) in wi.iter().enumerate() {
-            buffers.inputs.set_rows(group * LANES, port, bytemuck::cast_slice(lanes));
-        }
+        buffers.inputs.set_columns(group * LANES, 0, &wi.each_ref());
     }
 
     /// Evaluates s for the first `count` groups of directions.
@@ -395,9 +393,7 @@ impl<'a> BoundEvaluator<'a> {
     pub fn group(&self, group: usize) -> [Lanes; 3] {
         let buffers = self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT);
         let mut s = [[0.0; LANES]; 3];
-        for (port, lanes) in (0..).zip(&mut s) {
-            buffers.outputs.read_rows(group * LANES, port, bytemuck::cast_slice_mut(lanes));
-        }
+        buffers.outputs.read_columns(group * LANES, 0, &mut s);
         s
     }
 

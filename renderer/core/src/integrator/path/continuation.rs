@@ -10,6 +10,7 @@ use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::{COLUMN_LEN, Column, Columns, Ray, Vec3};
 
 /// Sampled directions of a group.
+#[derive(Default)]
 pub(super) struct BsdfSamples {
     /// Lanes with a direction.
     pub lanes: LaneSet,
@@ -24,6 +25,7 @@ pub(super) struct BsdfSamples {
 }
 
 /// The state of the paths after a vertex.
+#[derive(Default)]
 pub(super) struct Continuations {
     /// Lanes whose paths continue.
     pub lanes: LaneSet,
@@ -34,27 +36,6 @@ pub(super) struct Continuations {
     /// Origin and direction of the next ray.
     pub o: Columns<3>,
     pub d: Columns<3>,
-}
-
-impl BsdfSamples {
-    pub const NONE: BsdfSamples = BsdfSamples {
-        lanes: LaneSet::NONE,
-        wi: Columns::ZERO,
-        weight: Columns::ZERO,
-        pdf: [0.0; COLUMN_LEN],
-        eta: [0.0; COLUMN_LEN],
-    };
-}
-
-impl Continuations {
-    pub const NONE: Continuations = Continuations {
-        lanes: LaneSet::NONE,
-        nan: LaneSet::NONE,
-        throughput: Columns::ZERO,
-        eta_scale: [0.0; COLUMN_LEN],
-        o: Columns::ZERO,
-        d: Columns::ZERO,
-    };
 }
 
 impl VertexGroup<'_> {
@@ -268,8 +249,7 @@ mod tests {
 
     /// Returns a group of random vertices, and random BSDF values.
     fn vertices(seed: u32) -> (VertexGroup<'static>, Columns<3>, BsdfColumns) {
-        let mut group = VertexGroup::EMPTY;
-        group.len = COLUMN_LEN;
+        let mut group = VertexGroup { len: COLUMN_LEN, ..VertexGroup::default() };
         for lane in 0..COLUMN_LEN {
             let n = vec3(random(seed, 0, lane), random(seed, 1, lane), 0.3).normalize();
             let Frame { t, b, n } = Frame::from_normal(n);
@@ -303,8 +283,8 @@ mod tests {
     /// Runs the stages of a group at a SIMD level. Returns the lanes and the bits of the results.
     fn results<S: Simd>(simd: S, seed: u32) -> (Vec<LaneSet>, Vec<u32>) {
         let (mut group, mut wi, bsdf) = vertices(seed);
-        let (mut direct, mut samples) = (DirectLight::NONE, BsdfSamples::NONE);
-        let (mut next, mut lit_wi) = (Continuations::NONE, Columns::ZERO);
+        let (mut direct, mut samples) = (DirectLight::default(), BsdfSamples::default());
+        let (mut next, mut lit_wi) = (Continuations::default(), Columns::ZERO);
         let lit =
             group.finish_light_columns(simd, SurfaceSides::One, Faults::default(), &mut lit_wi);
         group.direct_light_columns(simd, &bsdf, &mut direct);

@@ -49,6 +49,7 @@ pub(super) fn receiver(
 }
 
 /// Direct light of a group, before its shadow rays are traced.
+#[derive(Default)]
 pub(super) struct DirectLight {
     /// Lanes with a contribution.
     pub lanes: LaneSet,
@@ -56,15 +57,6 @@ pub(super) struct DirectLight {
     /// Origin and direction of the shadow ray.
     pub o: Columns<3>,
     pub d: Columns<3>,
-}
-
-impl DirectLight {
-    pub const NONE: DirectLight = DirectLight {
-        lanes: LaneSet::NONE,
-        radiance: Columns::ZERO,
-        o: Columns::ZERO,
-        d: Columns::ZERO,
-    };
 }
 
 impl VertexGroup<'_> {

@@ -12,6 +12,7 @@ use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Vec3, vec3};
 use lightbound_shader::SurfaceSides;
 
 /// Up to [`COLUMN_LEN`] vertices with materials of one shader, or without a shader.
+#[derive(Default)]
 pub(super) struct VertexGroup<'a> {
     /// Number of lanes in use.
     pub len: usize,
@@ -48,27 +49,6 @@ pub(super) struct VertexGroup<'a> {
 }
 
 impl<'a> VertexGroup<'a> {
-    pub const EMPTY: VertexGroup<'a> = VertexGroup {
-        len: 0,
-        active: LaneSet::NONE,
-        path: [0; COLUMN_LEN],
-        sample: [0; COLUMN_LEN],
-        key: [PathKey::ZERO; COLUMN_LEN],
-        throughput: Columns::ZERO,
-        eta_scale: [0.0; COLUMN_LEN],
-        dispersion: [Dispersion { nm: None, is_dispersed: false }; COLUMN_LEN],
-        surface: InteractionColumns::EMPTY,
-        wo: Columns::ZERO,
-        side: [0.0; COLUMN_LEN],
-        eta: [0.0; COLUMN_LEN],
-        specular: [None; COLUMN_LEN],
-        specular_probability: [0.0; COLUMN_LEN],
-        light_u: Columns::ZERO,
-        bsdf_u: Columns::ZERO,
-        feature_index: [0; COLUMN_LEN],
-        light: LightColumns::BLACK,
-    };
-
     /// Loads the state of paths.
     pub fn load(&mut self, paths: &Paths, indices: &[u32]) {
         self.len = indices.len();

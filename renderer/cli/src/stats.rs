@@ -67,6 +67,8 @@ pub struct Stats {
     pub accel: &'static str,
     /// Integrator.
     pub integrator: &'static str,
+    /// The path guide; null if paths are not guided.
+    pub guide: Option<GuideStats>,
     /// Light trees that the integrator built; null without light trees.
     pub light_tree: Option<LightTreeStats>,
     /// Statistics of the lightcuts integrator; null for others.
@@ -107,6 +109,27 @@ pub struct CutStats {
     pub shading_share: Option<f64>,
     /// Share of the time spent on shadow rays.
     pub visibility_share: Option<f64>,
+}
+
+/// Statistics of the path guide.
+#[derive(Clone, Debug, Serialize)]
+pub struct GuideStats {
+    /// Wall-clock time of the training, which is part of the time of rendering.
+    pub training_seconds: f64,
+    /// Number of cells of the scene with directional densities of their own.
+    pub cells: usize,
+    /// Expected second moment of contributions, relative to that without the guide.
+    pub moment_ratio: f64,
+}
+
+impl From<integrator::GuideStats> for GuideStats {
+    fn from(guide: integrator::GuideStats) -> GuideStats {
+        GuideStats {
+            training_seconds: guide.training.as_secs_f64(),
+            cells: guide.cells,
+            moment_ratio: guide.moment_ratio,
+        }
+    }
 }
 
 /// Statistics of light trees.

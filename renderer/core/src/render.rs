@@ -118,6 +118,19 @@ fn finished_passes(samples: u32, total: u32) -> usize {
     }
 }
 
+/// Runs `work` on up to `threads` threads, at least on this one, and waits for them.
+pub(crate) fn run_on_threads(threads: usize, work: impl Fn() + Copy + Send) {
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // If the system refuses more threads, the existing ones do the work.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+}
+
 /// Returns the CPU time of the process so far.
 fn cpu_time() -> Duration {
     let t = clock_gettime(ClockId::ProcessCPUTime);
@@ -317,6 +330,9 @@ impl<'a> Work<'a> {
         let next = AtomicUsize::new(self.jobs);
         let totals = Mutex::new((Counts::default(), 0u64));
         let (start, cpu_start) = (Instant::now(), cpu_time());
+        if self.jobs < end {
+            self.integrator.prepare(self.scene, self.settings, self.options);
+        }
         let wall_before = self.stats.wall - self.earlier_wall;
         let stop_reason = |job: usize| {
             let has_passed = |limit: Duration| wall_before + start.elapsed() >= limit;
@@ -360,15 +376,7 @@ impl<'a> Work<'a> {
             totals.0 += counts;
             totals.1 += camera_samples;
         };
-        std::thread::scope(|scope| {
-            for _ in 1..self.options.threads.min(end.saturating_sub(self.jobs)) {
-                // If the system refuses more threads, the existing ones do the work.
-                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
+        run_on_threads(self.options.threads.min(end.saturating_sub(self.jobs)), work);
         let jobs = next.load(Ordering::Relaxed).min(end);
         let reason = match () {
             _ if jobs == passes.saturating_mul(tiles.len()) => StopReason::Done,

@@ -122,6 +122,8 @@ pub struct PathSettings {
     pub bsdf_sampling: BsdfSampling,
     /// How environment lights are sampled.
     pub environment_sampling: EnvironmentSampling,
+    /// Whether paths are guided.
+    pub guiding: Guiding,
 }
 
 /// Settings of lightcuts.
@@ -275,6 +277,14 @@ choice! {
         Product = "product":
             "By the product of its radiance and compiled bounds on the BRDF (Clarberg & \
              Akenine-Möller 2008)",
+    }
+}
+choice! {
+    /// Whether the path tracer guides paths to where training paths found light.
+    Guiding: Auto {
+        Auto = "auto": "If training paths find that it reduces noise",
+        On = "on": "Always",
+        Off = "off": "Never, and without training",
     }
 }
 choice! {

@@ -27,6 +27,7 @@ fn overrides_for(
         light_sampling: Some(lights),
         bsdf_sampling: Some(bsdf),
         environment_sampling: Some(environment),
+        ..PathOverrides::default()
     };
     Overrides { path, ..Overrides::default() }
 }

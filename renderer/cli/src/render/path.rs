@@ -5,7 +5,7 @@ use crate::numbers::choice;
 use lightbound::choice::Choice;
 use lightbound::part::Attributes;
 use lightbound::settings::{
-    BsdfSampling, EnvironmentSampling, LightSampling, Method, MethodName, PathSettings,
+    BsdfSampling, EnvironmentSampling, Guiding, LightSampling, Method, MethodName, PathSettings,
 };
 use lightbound_image::write::Attribute;
 use lightbound_pbrt::build::PathOverrides;
@@ -25,6 +25,14 @@ pub struct PathArgs {
     /// Sampling of environment maps; affects only noise [default: the scene's, or map]
     #[arg(long = "sky-sampling", value_parser = choice::<EnvironmentSampling>())]
     environment_sampling: Option<EnvironmentSampling>,
+
+    /// Guide paths to where training paths found light; affects only noise [default: the scene's,
+    /// or auto]
+    ///
+    /// Training takes as long as up to seven samples per pixel of an image of 32,768 pixels. It
+    /// depends on the scene, the resolution and the seed, but not on the number of samples.
+    #[arg(long, value_parser = choice::<Guiding>())]
+    guiding: Option<Guiding>,
 }
 
 impl PathArgs {
@@ -34,6 +42,7 @@ impl PathArgs {
             light_sampling: self.light_sampling,
             bsdf_sampling: self.bsdf_sampling,
             environment_sampling: self.environment_sampling,
+            guiding: self.guiding,
         }
     }
 
@@ -43,6 +52,7 @@ impl PathArgs {
             ("--light-sampling", self.light_sampling.is_some()),
             ("--bsdf-sampling", self.bsdf_sampling.is_some()),
             ("--sky-sampling", self.environment_sampling.is_some()),
+            ("--guiding", self.guiding.is_some()),
         ];
         match (method, options.into_iter().find(|(_, given)| *given)) {
             (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
@@ -62,6 +72,7 @@ pub fn attributes(settings: &PathSettings) -> Attributes {
         ("lightSampling", settings.light_sampling.name()),
         ("bsdfSampling", settings.bsdf_sampling.name()),
         ("skySampling", settings.environment_sampling.name()),
+        ("guiding", settings.guiding.name()),
     ];
     names
         .into_iter()
@@ -80,6 +91,7 @@ mod tests {
             PathSettings { light_sampling: LightSampling::Uniform, ..base },
             PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..base },
             PathSettings { environment_sampling: EnvironmentSampling::Product, ..base },
+            PathSettings { guiding: Guiding::Off, ..base },
         ];
         assert!(others.iter().all(|other| attributes(other) != attributes(&base)));
         assert_eq!(

@@ -5,6 +5,7 @@ mod cut_counts;
 mod directions;
 mod environment_sampling;
 mod fault;
+mod guiding;
 mod lane_set;
 mod light_sampling;
 pub mod lightcuts;
@@ -24,6 +25,7 @@ pub use path::FaultyPathTracer;
 pub use path::PathTracer;
 
 use crate::film::{ChannelSpec, Tile};
+use crate::render::RenderOptions;
 use crate::scene::Scene;
 use crate::settings::{IntegratorSettings, Method, RenderSettings};
 use std::ops::Range;
@@ -44,6 +46,15 @@ pub trait Integrator: Sync {
         &[]
     }
 
+    /// Returns statistics of the path guide, if the integrator uses one.
+    fn guide(&self) -> Option<GuideStats> {
+        None
+    }
+
+    /// Does the work that must precede all samples, the first time. The options do not affect its
+    /// result, unless they stop it.
+    fn prepare(&self, _scene: &Scene, _settings: &RenderSettings, _options: &RenderOptions) {}
+
     /// Creates the worker of one thread. It reuses its buffers from tile to tile.
     fn worker<'a>(&'a self, scene: &'a Scene, settings: &'a RenderSettings)
     -> Box<dyn Worker + 'a>;
@@ -58,6 +69,17 @@ pub struct LightTreeStats {
     pub bytes: usize,
     /// Number of leaves. Each is a point or direction that represents a light or a part of a light.
     pub points: usize,
+}
+
+/// Statistics of a path guide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GuideStats {
+    /// Wall-clock time of the training.
+    pub training: Duration,
+    /// Number of cells of the scene with directional densities of their own.
+    pub cells: usize,
+    /// Expected second moment of contributions, relative to that without the guide.
+    pub moment_ratio: f64,
 }
 
 /// Why an integrator cannot render a scene.

@@ -6,7 +6,7 @@ use crate::scene::Scene;
 use crate::settings::RenderSettings;
 use glam::Mat3;
 use lightbound_math::sampling::{PathKey, Sampler};
-use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3, vec2};
+use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec2, Vec3, vec2};
 use std::ops::Range;
 
 /// Set of four sampler dimensions of the camera ray. Each scattering event uses two later sets.
@@ -29,6 +29,8 @@ pub(super) struct TileSamples<'a> {
     scene: &'a Scene,
     settings: &'a RenderSettings,
     pub sampler: Sampler,
+    /// Width and height of a pixel in pixels of the full image.
+    pub pixel_size: Vec2,
     samples: Vec<Sample>,
     /// Denoiser features of camera rays, with the index of the sample.
     features: Vec<(u32, Features)>,
@@ -40,6 +42,7 @@ impl<'a> TileSamples<'a> {
             scene,
             settings,
             sampler: Sampler::new(settings.sampling.kind, settings.sampling.seed),
+            pixel_size: Vec2::ONE,
             samples: Vec::new(),
             features: Vec::new(),
         }
@@ -75,6 +78,7 @@ impl<'a> TileSamples<'a> {
                 let [u0, u1, lens_u, lens_v] = u.get(lane);
                 let (offset, weight) = self.settings.filter.sample(vec2(u0, u1));
                 let raster = vec2(s.x as f32 + 0.5, s.y as f32 + 0.5) + offset;
+                let raster = raster * self.pixel_size;
                 let ray = self.scene.camera.ray(raster, vec2(lens_u, lens_v));
                 s.weight = weight;
                 add_path(ray, index, keys[lane]);
@@ -87,6 +91,11 @@ impl<'a> TileSamples<'a> {
     #[inline]
     pub fn add(&mut self, sample: u32, radiance: Vec3) {
         self.samples[sample as usize].radiance += radiance;
+    }
+
+    /// Returns the radiance of a sample so far.
+    pub fn radiance(&self, sample: u32) -> Vec3 {
+        self.samples[sample as usize].radiance
     }
 
     /// Adds the denoiser features of a sample's first hit, without the albedo. Returns their index

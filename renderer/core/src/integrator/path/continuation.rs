@@ -1,8 +1,9 @@
 //! Continuation of paths: BSDF sampling and Russian roulette.
 
 use super::next_event::PreviousVertex;
+use super::training::TrainingVertex;
 use super::vertex::{VertexGroup, mirrored};
-use super::{MAX_SURVIVAL, ROULETTE_DEPTH, Wavefront};
+use super::{MAX_SURVIVAL, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
 use crate::film::FeatureLayers;
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, SampledBatch, eta_ratio};
@@ -18,7 +19,7 @@ pub(super) struct BsdfSamples {
     pub wi: Columns<3>,
     /// BSDF × |cosine| / density.
     pub weight: Columns<3>,
-    /// Density, 1/sr; 0 for a delta distribution.
+    /// Density without the guide, 1/sr; 0 for a delta distribution.
     pub pdf: Column,
     /// Refractive index on the side of `wi` over the index on the side of `wo`; 1 for reflection.
     pub eta: Column,
@@ -39,7 +40,9 @@ pub(super) struct Continuations {
 }
 
 impl VertexGroup<'_> {
-    /// Computes the BSDF samples of a shader from directions in its frame.
+    /// Computes the BSDF samples of a shader from directions in its frame. MIS weights compare
+    /// densities without the guide, since the guide's is known for sampled directions only. This
+    /// costs little: weights of any densities sum to 1.
     fn shader_samples(&self, wi: &Columns<3>, bsdf: &BsdfColumns, out: &mut BsdfSamples) {
         dispatch!(Level::new(), simd => self.shader_sample_columns(simd, wi, bsdf, out));
         out.lanes = out.lanes.and(self.active);
@@ -60,7 +63,7 @@ impl VertexGroup<'_> {
             // NaN goes on to the throughput, so that faulty shaders show up as invalid samples.
             *is_valid = (pdf > 0.0) | pdf.is_nan();
             out.wi.set(lane, mirrored(wi, self.side[lane]));
-            out.weight.set(lane, bsdf.s.get::<Vec3>(lane) / pdf);
+            out.weight.set(lane, bsdf.s.get::<Vec3>(lane) / (pdf * self.guide_pdf[lane]));
             out.pdf[lane] = pdf;
             out.eta[lane] = eta_ratio(self.eta[lane], wi, self.wo.get(lane));
         }
@@ -123,7 +126,8 @@ impl VertexGroup<'_> {
             let mut survives = true;
             if has_roulette {
                 // A later refraction cancels the factor 1/η².
-                let survival = magnitude(throughput * eta_scale).max(0.0).sqrt().min(MAX_SURVIVAL);
+                let magnitude = magnitude(throughput * eta_scale).max(0.0);
+                let survival = (magnitude / ROULETTE_THROUGHPUT).sqrt().min(MAX_SURVIVAL);
                 survives = self.light_u.0[3][lane] < survival;
                 throughput *= 1.0 / survival;
             }
@@ -185,6 +189,17 @@ impl<'a> Wavefront<'a> {
         for lane in nan.iter() {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
             self.samples.add(vertices.sample[lane], throughput.get(lane));
+        }
+        if let Some(recorder) = &mut self.recorder {
+            let points = vertices.guide_points();
+            for lane in lanes.iter().filter(|&lane| samples.pdf[lane] > 0.0) {
+                recorder.add(TrainingVertex {
+                    point: points.get(lane),
+                    u: vertices.direction_u.get(lane),
+                    pdf: vertices.guide_pdf[lane],
+                    sample: vertices.sample[lane],
+                });
+            }
         }
         let (next, lanes, indices) = (&mut self.next, *lanes, lanes.indices());
         let survivors = indices[..lanes.len()].iter().map(|&lane| lane as usize % COLUMN_LEN);

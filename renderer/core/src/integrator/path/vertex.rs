@@ -4,6 +4,7 @@ use super::paths::{Dispersion, Paths};
 use crate::direction_tree::ShiftedTree;
 use crate::geometry::InteractionColumns;
 use crate::integrator::environment_sampling::EnvironmentSampleContext;
+use crate::integrator::guiding::{GUIDE_AXES, Guide};
 use crate::integrator::lane_set::LaneSet;
 use crate::light::LightColumns;
 use crate::material::{GRAZING_COSINE, PathWavelength, ShaderInstance, Specular};
@@ -42,6 +43,10 @@ pub(super) struct VertexGroup<'a> {
     pub light_u: Columns<4>,
     /// Random numbers: component selection, two for the direction, low bits of light selection.
     pub bsdf_u: Columns<4>,
+    /// Random numbers for the direction, with the guide's density.
+    pub direction_u: Columns<2>,
+    /// Density of `direction_u` on the unit square; 1 without a guide.
+    pub guide_pdf: Column,
     /// Index of the denoiser features, if requested.
     pub feature_index: [u32; COLUMN_LEN],
     /// Light samples. The density of black samples is 0.
@@ -86,6 +91,27 @@ impl<'a> VertexGroup<'a> {
                 self.wo.set(lane, Vec3::Z);
             }
         }
+    }
+
+    /// Sets the random numbers for directions.
+    pub fn set_direction_u(&mut self, guide: Option<&Guide>) {
+        let [_, u, v, _] = self.bsdf_u.0;
+        self.direction_u = Columns([u, v]);
+        self.guide_pdf = match guide {
+            Some(guide) => guide.sample(&self.guide_points(), &mut self.direction_u),
+            None => [1.0; COLUMN_LEN],
+        };
+    }
+
+    /// Returns the positions, and the normals on the side of the shader's frame.
+    pub fn guide_points(&self) -> Columns<GUIDE_AXES> {
+        let [x, y, z] = self.surface.p.0;
+        let mut n = self.surface.frame[2].0;
+        for axis in &mut n {
+            axis.iter_mut().zip(&self.side).for_each(|(n, side)| *n *= side);
+        }
+        let [nx, ny, nz] = n;
+        Columns([x, y, z, nx, ny, nz])
     }
 
     /// Sets the material of a lane; `instance` is its shader.

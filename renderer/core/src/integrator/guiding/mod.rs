@@ -1,0 +1,200 @@
+//! Path guiding: directions are sampled in proportion to the light that training paths found in
+//! them.
+//!
+//! The guide is a density of the two random numbers from which a shader samples its direction, for
+//! each cell of the scene (Guo et al. 2018, *Primary Sample Space Path Tracing*). Shaders map
+//! uniform numbers to directions in proportion to the BSDF, so the densities multiply to one that
+//! resembles BSDF × incident light, and shaders need no changes. Contributions are divided by the
+//! guide's density, which is positive everywhere, so the image is unbiased.
+//!
+//! Cells are the leaves of a [`SpatialTree`] over positions and normals, and have about the same
+//! number of training samples (after Müller et al. 2017, *Practical Path Guiding*). The density of
+//! a cell is proportional to the root of the second moment of the contributions to the image (Rath
+//! et al. 2020, *Variance-Aware Path Guiding*). Cross-validation tells how far to trust it.
+
+mod density;
+mod spatial_tree;
+
+use density::{CellDensity, Histogram, UnitSquareDensity};
+use fearless_simd::{Level, Simd, dispatch};
+use lightbound_math::{COLUMN_LEN, Column, Columns};
+use spatial_tree::SpatialTree;
+
+pub(super) use density::BinIndex;
+pub(super) use spatial_tree::GUIDE_AXES;
+
+/// A sample of the light that training paths found in a direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TrainingSample {
+    /// Position and normal.
+    pub point: [f32; GUIDE_AXES],
+    /// The bin of the random numbers for the direction.
+    pub bin: BinIndex,
+    /// Squared contribution to the image × density of the random numbers.
+    pub weight: f32,
+    /// Fold of the cross-validation, 0 or 1. Samples of a path belong to the same fold.
+    pub fold: u8,
+}
+
+/// Densities of the random numbers for directions in each cell.
+#[derive(Debug)]
+pub(super) struct Guide {
+    tree: SpatialTree,
+    densities: Vec<UnitSquareDensity>,
+    moment_ratio: f64,
+}
+
+/// Minimum number of training samples per cell on average; the maximum is twice that.
+const CELL_SAMPLES: usize = 256;
+
+/// Weight of the prior in the histogram of a cell, in training samples. The prior is the histogram
+/// of the cell's parent in the tree.
+const PRIOR_SAMPLES: f32 = 64.0;
+
+impl Guide {
+    /// Creates a guide from training samples, and sorts them by cell.
+    pub fn new(samples: &mut [TrainingSample]) -> Guide {
+        let (tree, cells) = SpatialTree::new(samples, CELL_SAMPLES);
+        // Nodes in breadth-first order, with a histogram for each fold.
+        let inner = cells.len() - 1;
+        let mut nodes = vec![[Histogram::default(); 2]; inner + cells.len()];
+        for (folds, cell) in nodes[inner..].iter_mut().zip(cells) {
+            for sample in &samples[cell] {
+                folds[usize::from(sample.fold)].add(sample.bin, sample.weight);
+            }
+        }
+        for node in (1..nodes.len()).rev() {
+            let (before, from_node) = nodes.split_at_mut(node);
+            for (parent, child) in before[(node - 1) / 2].iter_mut().zip(&from_node[0]) {
+                parent.merge(child);
+            }
+        }
+        for node in 1..nodes.len() {
+            let (before, from_node) = nodes.split_at_mut(node);
+            for (parent, child) in before[(node - 1) / 2].iter().zip(&mut from_node[0]) {
+                child.add_prior(parent, PRIOR_SAMPLES);
+            }
+        }
+        let cells: Vec<CellDensity> = nodes[inner..].iter().map(CellDensity::new).collect();
+        let (moment, uniform_moment) = cells
+            .iter()
+            .fold((0.0, 0.0), |(sum, uniform), cell| (sum + cell.moment, uniform + cell.uniform));
+        let moment_ratio = if uniform_moment > 0.0 { moment / uniform_moment } else { 1.0 };
+        let densities = cells.into_iter().map(|cell| cell.density).collect();
+        Guide { tree, densities, moment_ratio }
+    }
+
+    /// Returns the second moment of the contributions with the guide, relative to that without,
+    /// estimated by cross-validation.
+    pub fn moment_ratio(&self) -> f64 {
+        self.moment_ratio
+    }
+
+    /// Returns the number of cells.
+    pub fn cells(&self) -> usize {
+        self.densities.len()
+    }
+
+    /// Maps uniform random numbers `u` to numbers with the guide's densities at `points`, positions
+    /// and normals. Returns the densities.
+    pub fn sample(&self, points: &Columns<GUIDE_AXES>, u: &mut Columns<2>) -> Column {
+        dispatch!(Level::new(), simd => self.sample_columns(simd, points, u))
+    }
+
+    #[inline(always)]
+    fn sample_columns<S: Simd>(
+        &self,
+        _: S,
+        points: &Columns<GUIDE_AXES>,
+        u: &mut Columns<2>,
+    ) -> Column {
+        let cells = self.tree.cells(points);
+        let mut pdf = [1.0; COLUMN_LEN];
+        for (lane, &cell) in cells.iter().enumerate() {
+            let (warped, density) = self.densities[cell as usize].sample(u.get(lane));
+            u.set(lane, warped);
+            pdf[lane] = density;
+        }
+        pdf
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_math::sampling::{hash, unit_float};
+
+    fn random(seed: u32, index: u32) -> f32 {
+        unit_float(hash(hash(seed, index), 7))
+    }
+
+    /// Returns samples in [0, 1]³ with a uniform density of random numbers. Where x < ½, light
+    /// comes from the first quarter of the unit square alone, elsewhere from the last.
+    fn samples(count: u32) -> Vec<TrainingSample> {
+        let sample = |i| {
+            let [x, y, z, u, v] = [0, 1, 2, 3, 4].map(|axis| random(axis, i));
+            let is_lit = if x < 0.5 { u.max(v) < 0.5 } else { u.min(v) >= 0.5 };
+            TrainingSample {
+                point: [x, y, z, 0.0, 0.0, 1.0],
+                bin: BinIndex::new([u, v]),
+                weight: if is_lit { 1.0 } else { 0.0 },
+                fold: (i % 2) as u8,
+            }
+        };
+        (0..count).map(sample).filter(|sample| sample.weight > 0.0).collect()
+    }
+
+    fn columns<const N: usize>(seed: u32) -> Columns<N> {
+        let column = |k| std::array::from_fn(|lane| random(seed + k as u32, lane as u32));
+        Columns(std::array::from_fn(column))
+    }
+
+    #[test]
+    fn guides_sample_where_the_light_of_the_cell_comes_from() {
+        let guide = Guide::new(&mut samples(40_000));
+        assert!(guide.cells() >= 16 && guide.moment_ratio() < 0.5, "{}", guide.moment_ratio());
+        let (mut lit, mut integral, mut count) = (0, 0.0, 0.0);
+        for seed in 0..500 {
+            let mut points = columns(100 + 10 * seed);
+            // Away from the border, which cells straddle.
+            points.0[0] = points.0[0].map(|x| if x < 0.5 { 0.8 * x } else { 0.2 + 0.8 * x });
+            let mut u = columns(50_000 + 10 * seed);
+            let pdf = guide.sample(&points, &mut u);
+            for lane in 0..COLUMN_LEN {
+                let [x, y]: [f32; 2] = u.get(lane);
+                assert!((0.0..1.0).contains(&x) && (0.0..1.0).contains(&y));
+                let is_lower = points.0[0][lane] < 0.5;
+                lit += u32::from(if is_lower { x.max(y) < 0.5 } else { x.min(y) >= 0.5 });
+                integral += f64::from(1.0 / pdf[lane]);
+                count += 1.0;
+            }
+        }
+        assert!(f64::from(lit) > 0.7 * count, "{lit} of {count}");
+        assert!((integral / count - 1.0).abs() < 0.05, "{}", integral / count);
+    }
+
+    #[test]
+    fn guides_without_samples_are_uniform() {
+        let guide = Guide::new(&mut []);
+        assert_eq!(guide.moment_ratio(), 1.0);
+        let before: Columns<2> = columns(1);
+        let mut u = before;
+        let pdf = guide.sample(&columns(5), &mut u);
+        assert_eq!(pdf, [1.0; COLUMN_LEN]);
+        assert_eq!(u.0, before.0);
+    }
+
+    #[test]
+    fn guides_do_not_depend_on_the_simd_level() {
+        let guide = Guide::new(&mut samples(5_000));
+        for seed in 0..50 {
+            let (points, u) = (columns(10 * seed), columns(10 * seed + 6));
+            let (mut baseline, mut best) = (u, u);
+            let pdf = dispatch!(Level::baseline(), simd => {
+                guide.sample_columns(simd, &points, &mut baseline)
+            });
+            assert_eq!(pdf, guide.sample(&points, &mut best));
+            assert_eq!(baseline.0, best.0);
+        }
+    }
+}

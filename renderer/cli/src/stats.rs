@@ -67,8 +67,8 @@ pub struct Stats {
     pub accel: &'static str,
     /// Integrator.
     pub integrator: &'static str,
-    /// The path guide; null if paths are not guided.
-    pub guide: Option<GuideStats>,
+    /// The training of the path tracer; null without training.
+    pub training: Option<TrainingStats>,
     /// Light trees that the integrator built; null without light trees.
     pub light_tree: Option<LightTreeStats>,
     /// Statistics of the lightcuts integrator; null for others.
@@ -111,23 +111,36 @@ pub struct CutStats {
     pub visibility_share: Option<f64>,
 }
 
+/// Statistics of the training of the path tracer.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainingStats {
+    /// Wall-clock time, which is part of the time of rendering.
+    pub seconds: f64,
+    /// Number of continuations of each path at its first vertex.
+    pub branches: u32,
+    /// The path guide; null if it does not help.
+    pub guide: Option<GuideStats>,
+}
+
 /// Statistics of the path guide.
 #[derive(Clone, Debug, Serialize)]
 pub struct GuideStats {
-    /// Wall-clock time of the training, which is part of the time of rendering.
-    pub training_seconds: f64,
     /// Number of cells of the scene with directional densities of their own.
     pub cells: usize,
     /// Expected second moment of contributions, relative to that without the guide.
     pub moment_ratio: f64,
 }
 
-impl From<integrator::GuideStats> for GuideStats {
-    fn from(guide: integrator::GuideStats) -> GuideStats {
-        GuideStats {
-            training_seconds: guide.training.as_secs_f64(),
+impl From<integrator::TrainingStats> for TrainingStats {
+    fn from(stats: integrator::TrainingStats) -> TrainingStats {
+        let guide = |guide: integrator::GuideStats| GuideStats {
             cells: guide.cells,
             moment_ratio: guide.moment_ratio,
+        };
+        TrainingStats {
+            seconds: stats.time.as_secs_f64(),
+            branches: stats.branches,
+            guide: stats.guide.map(guide),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::memory;
 use crate::output::ImageFormat;
-use crate::stats::{CutStats, GuideStats, LightTreeStats, Stats};
+use crate::stats::{CutStats, LightTreeStats, Stats, TrainingStats};
 use lightbound::choice::Choice;
 use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers};
 use lightbound::film::{Coverage, Film, PixelBlock};
@@ -296,7 +296,7 @@ impl<'a> RenderResult<'a> {
             seed: loaded.settings.sampling.seed,
             accel: scene.accel.name(),
             integrator: self.job.integrator.name(),
-            guide: self.job.integrator.guide().map(GuideStats::from),
+            training: self.job.integrator.training().map(TrainingStats::from),
             light_tree: self.job.integrator.light_tree().map(LightTreeStats::from),
             lightcuts: matches!(loaded.settings.integrator.method, Method::Lightcuts(_))
                 .then(|| CutStats::new(&stats.counts.cuts)),

@@ -46,8 +46,8 @@ pub trait Integrator: Sync {
         &[]
     }
 
-    /// Returns statistics of the path guide, if the integrator uses one.
-    fn guide(&self) -> Option<GuideStats> {
+    /// Returns statistics of the training, if there was one.
+    fn training(&self) -> Option<TrainingStats> {
         None
     }
 
@@ -71,11 +71,20 @@ pub struct LightTreeStats {
     pub points: usize,
 }
 
+/// Statistics of a training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrainingStats {
+    /// Wall-clock time.
+    pub time: Duration,
+    /// Number of continuations of each path at its first vertex.
+    pub branches: u32,
+    /// The path guide; `None` if it does not help.
+    pub guide: Option<GuideStats>,
+}
+
 /// Statistics of a path guide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuideStats {
-    /// Wall-clock time of the training.
-    pub training: Duration,
     /// Number of cells of the scene with directional densities of their own.
     pub cells: usize,
     /// Expected second moment of contributions, relative to that without the guide.

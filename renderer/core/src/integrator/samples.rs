@@ -93,6 +93,11 @@ impl<'a> TileSamples<'a> {
         self.samples[sample as usize].radiance += radiance;
     }
 
+    /// Returns the number of samples.
+    pub fn len(&self) -> u32 {
+        self.samples.len() as u32
+    }
+
     /// Returns the radiance of a sample so far.
     pub fn radiance(&self, sample: u32) -> Vec3 {
         self.samples[sample as usize].radiance

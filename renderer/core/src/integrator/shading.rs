@@ -8,7 +8,8 @@
 //! 2. [`PreparedBatch`] holds their material parameters and direction trees, and collects a
 //!    direction of incident light for each point.
 //! 3. [`EvaluatedBatch`] holds the BSDF values for these directions. State 2 follows again.
-//! 4. [`SampledBatch`] holds a sampled direction for each point. It follows state 2.
+//! 4. [`SampledBatch`] holds a sampled direction for each point. It follows state 2, which follows
+//!    again if a path branches.
 //!
 //! Material parameters are computed once per point and shared by evaluation and sampling. All
 //! states borrow the same [`ShadingBuffers`], which belong to one thread.
@@ -254,6 +255,14 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         self.buffers.evaluate.set_columns(group * COLUMN_LEN, 0, &[a, b, c, x, y, z]);
     }
 
+    /// Replaces the random numbers for directions of some points of a group.
+    pub fn set_directions(&mut self, group: usize, lanes: LaneSet, u: &Columns<2>) {
+        for lane in lanes.iter() {
+            let u: [f32; 2] = u.get(lane);
+            self.buffers.scatter.set_row(group * COLUMN_LEN + lane, 0, &u.map(f32::to_bits));
+        }
+    }
+
     /// Returns whether any point has a direction of incident light.
     pub fn is_lit(&self) -> bool {
         self.buffers.lit.iter().any(|lit| !lit.is_empty())
@@ -309,7 +318,12 @@ impl<'b, 'a> EvaluatedBatch<'b, 'a> {
 /// A batch with a sampled direction for each point.
 pub(super) struct SampledBatch<'b, 'a>(PreparedBatch<'b, 'a>);
 
-impl SampledBatch<'_, '_> {
+impl<'b, 'a> SampledBatch<'b, 'a> {
+    /// Discards the directions.
+    pub fn into_prepared(self) -> PreparedBatch<'b, 'a> {
+        self.0
+    }
+
     /// Reads the sampled directions of a group, in the shader's frame, and their BSDF values.
     /// Density 0 marks an invalid sample. Lanes after the last point are unspecified.
     pub fn directions(

@@ -55,6 +55,17 @@ impl Material {
     pub fn specular(specular: Specular) -> Material {
         Material::Surface { specular: Some(specular), scattering: None }
     }
+
+    /// Returns whether refraction depends on the wavelength; false for mixes.
+    pub fn disperses(&self) -> bool {
+        match self {
+            Material::Surface { specular, scattering } => {
+                matches!(specular, Some(Specular::Dispersive { .. }))
+                    || scattering.as_ref().is_some_and(|s| s.dispersive_index().is_some())
+            }
+            Material::Mix { .. } => false,
+        }
+    }
 }
 
 /// Directions with |cos θ| up to this value count as tangential: they scatter no light. Such

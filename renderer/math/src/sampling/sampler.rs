@@ -51,6 +51,13 @@ pub struct PathKey {
 }
 
 impl PathKey {
+    /// Returns the key of another branch of the path, with independent random numbers. They are
+    /// stratified over the samples of the pixel, too.
+    #[inline(always)]
+    pub fn next_branch(self) -> PathKey {
+        PathKey { pixel_seed: hash(self.pixel_seed, 0x5b1f_3a71), ..self }
+    }
+
     /// Returns the index in the Sobol' sequence and the seed of a dimension set.
     #[inline(always)]
     fn sobol_index_and_seed(self, set: u32) -> (u32, u32) {

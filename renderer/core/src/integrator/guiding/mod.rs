@@ -160,16 +160,18 @@ mod tests {
             points.0[0] = points.0[0].map(|x| if x < 0.5 { 0.8 * x } else { 0.2 + 0.8 * x });
             let mut u = columns(50_000 + 10 * seed);
             let pdf = guide.sample(&points, &mut u);
-            for lane in 0..COLUMN_LEN {
+            for (lane, pdf) in pdf.into_iter().enumerate() {
                 let [x, y]: [f32; 2] = u.get(lane);
                 assert!((0.0..1.0).contains(&x) && (0.0..1.0).contains(&y));
                 let is_lower = points.0[0][lane] < 0.5;
                 lit += u32::from(if is_lower { x.max(y) < 0.5 } else { x.min(y) >= 0.5 });
-                integral += f64::from(1.0 / pdf[lane]);
+                integral += f64::from(1.0 / pdf);
                 count += 1.0;
             }
         }
-        assert!(f64::from(lit) > 0.7 * count, "{lit} of {count}");
+        // A quarter of uniform samples. Blurred borders of the quarter and the uniform share of the
+        // density limit the guide.
+        assert!(f64::from(lit) > 0.6 * count, "{lit} of {count}");
         assert!((integral / count - 1.0).abs() < 0.05, "{}", integral / count);
     }
 

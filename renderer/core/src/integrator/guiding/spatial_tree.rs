@@ -182,11 +182,18 @@ mod tests {
     }
 
     #[test]
-    fn opposite_normals_are_separated_first() {
+    fn small_cells_have_normals_of_one_side() {
         let mut samples = samples(1_000, |[x, y, z, a, ..]| {
             [x, y, z, 0.0, 0.0, if a < 0.4 { -1.0 } else { 1.0 }]
         });
-        let (tree, _) = SpatialTree::new(&mut samples, 500);
-        assert_eq!((tree.nodes[0].axis, tree.nodes[0].split), (5, 1.0));
+        let (tree, cells) = SpatialTree::new(&mut samples, 50);
+        // The cube is divided along each axis first.
+        assert!(tree.nodes[..7].iter().all(|node| node.axis < 3));
+        assert_eq!(cells.len(), 16);
+        for cell in cells {
+            assert!(
+                samples[cell.clone()].iter().all(|s| s.point[5] == samples[cell.start].point[5])
+            );
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::next_event::PreviousVertex;
 use super::training::TrainingVertex;
 use super::vertex::{VertexGroup, mirrored};
-use super::{MAX_SURVIVAL, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
+use super::{CERTAIN_SURVIVAL_DEPTH, MAX_SURVIVAL, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
 use crate::film::FeatureLayers;
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, SampledBatch, eta_ratio};
@@ -115,6 +115,7 @@ impl VertexGroup<'_> {
     ) {
         let (mut alive, mut nan) = ([false; COLUMN_LEN], [false; COLUMN_LEN]);
         let has_roulette = depth >= ROULETTE_DEPTH;
+        let max_survival = if depth < CERTAIN_SURVIVAL_DEPTH { 1.0 } else { MAX_SURVIVAL };
         for lane in 0..COLUMN_LEN {
             let eta = samples.eta[lane];
             let eta_scale = self.eta_scale[lane] * eta * eta;
@@ -127,8 +128,8 @@ impl VertexGroup<'_> {
             if has_roulette {
                 // A later refraction cancels the factor 1/η².
                 let magnitude = magnitude(throughput * eta_scale).max(0.0);
-                let survival = (magnitude / ROULETTE_THROUGHPUT).sqrt().min(MAX_SURVIVAL);
-                survives = self.light_u.0[3][lane] < survival;
+                let survival = (magnitude / ROULETTE_THROUGHPUT).sqrt().min(max_survival);
+                survives = self.bsdf_u.0[3][lane] < survival;
                 throughput *= 1.0 / survival;
             }
             alive[lane] = survives & (magnitude(throughput) > 0.0);

@@ -34,7 +34,7 @@ mod vertex;
 use self::continuation::{BsdfSamples, Continuations};
 use self::next_event::{DirectLight, PendingContribution, receiver};
 use self::paths::{OptionalColumns, Paths};
-use self::training::TrainingRecorder;
+use self::training::{Trained, TrainingRecorder};
 use self::vertex::VertexGroup;
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::environment_sampling::EnvironmentSampler;
@@ -43,13 +43,13 @@ use super::guiding::Guide;
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
-use super::shading::{BsdfColumns, ShadingBatch, ShadingBuffers};
-use super::{Counts, GuideStats, Integrator, LightTreeStats, Worker};
+use super::shading::{BsdfColumns, PreparedBatch, ShadingBatch, ShadingBuffers};
+use super::{Counts, Integrator, LightTreeStats, TrainingStats, Worker};
 use crate::film::{FeatureLayers, Tile};
 use crate::geometry::{Hit, TriangleColumns};
 use crate::integrator::IntegratorError;
 use crate::light::{LightColumns, TriangleLightColumns};
-use crate::material::{Material, ShaderBinding, Specular};
+use crate::material::{Material, ShaderBinding};
 use crate::render::RenderOptions;
 use crate::scene::Scene;
 use crate::settings::{Guiding, PathSettings, RenderSettings};
@@ -57,7 +57,6 @@ use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 /// The path tracer. It is unbiased: it clamps no contributions.
 #[derive(Debug)]
@@ -69,8 +68,8 @@ pub struct PathTracer {
     /// Product sampling of one environment light, which `lights` excludes.
     environment: Option<EnvironmentSampler>,
     guiding: Guiding,
-    /// The guide, if it helps, and the time of its training.
-    guide: OnceLock<(Option<Guide>, Duration)>,
+    /// The result of the training.
+    trained: OnceLock<Trained>,
 }
 
 impl PathTracer {
@@ -101,15 +100,8 @@ impl PathTracer {
             directions,
             environment,
             guiding: settings.guiding,
-            guide: OnceLock::new(),
+            trained: OnceLock::new(),
         })
-    }
-}
-
-impl PathTracer {
-    /// Returns the guide, if there is one and [`Integrator::prepare`] has trained it.
-    fn trained_guide(&self) -> Option<&Guide> {
-        self.guide.get()?.0.as_ref()
     }
 }
 
@@ -160,7 +152,9 @@ struct Wavefront<'a> {
     bsdf_samples: BsdfSamples,
     continuations: Continuations,
     guide: Option<&'a Guide>,
-    /// Records paths to train a guide.
+    /// Number of continuations of each path at its first vertex.
+    branches: u32,
+    /// Records paths for the training.
     recorder: Option<TrainingRecorder>,
     faults: Faults,
 }
@@ -180,7 +174,11 @@ const MAX_GROUPS: usize = 4;
 /// Rank of mixed materials.
 const MIXED: u32 = u32::MAX;
 
-/// Maximum survival probability, so that paths between perfect mirrors terminate.
+/// First scattering event after which Russian roulette may terminate paths with any throughput.
+const CERTAIN_SURVIVAL_DEPTH: u32 = 8;
+
+/// Maximum survival probability from [`CERTAIN_SURVIVAL_DEPTH`] on, so that paths between perfect
+/// mirrors terminate.
 const MAX_SURVIVAL: f32 = 0.99;
 
 impl Integrator for PathTracer {
@@ -193,21 +191,19 @@ impl Integrator for PathTracer {
         scene: &'a Scene,
         settings: &'a RenderSettings,
     ) -> Box<dyn Worker + 'a> {
-        Box::new(PathWorker::new(scene, settings, self, self.trained_guide(), Faults::default()))
+        Box::new(PathWorker::new(scene, settings, self, self.trained.get(), Faults::default()))
     }
 
     fn prepare(&self, scene: &Scene, settings: &RenderSettings, options: &RenderOptions) {
-        self.guide.get_or_init(|| {
-            let start = Instant::now();
-            (self.train(scene, settings, options), start.elapsed())
-        });
+        if self.trained.get().is_none()
+            && let Some(trained) = self.train(scene, settings, options)
+        {
+            self.trained.get_or_init(|| trained);
+        }
     }
 
-    fn guide(&self) -> Option<GuideStats> {
-        let (guide, training) = self.guide.get()?;
-        let guide = guide.as_ref()?;
-        let (cells, moment_ratio) = (guide.cells(), guide.moment_ratio());
-        Some(GuideStats { training: *training, cells, moment_ratio })
+    fn training(&self) -> Option<TrainingStats> {
+        self.trained.get().and_then(Trained::stats)
     }
 
     fn light_tree(&self) -> Option<LightTreeStats> {
@@ -236,8 +232,8 @@ impl Integrator for FaultyPathTracer {
         settings: &'a RenderSettings,
     ) -> Box<dyn Worker + 'a> {
         let faults = Faults { fault: Some(self.fault) };
-        let guide = self.tracer.trained_guide();
-        Box::new(PathWorker::new(scene, settings, &self.tracer, guide, faults))
+        let trained = self.tracer.trained.get();
+        Box::new(PathWorker::new(scene, settings, &self.tracer, trained, faults))
     }
 
     fn prepare(&self, scene: &Scene, settings: &RenderSettings, options: &RenderOptions) {
@@ -256,13 +252,13 @@ impl<'a> PathWorker<'a> {
         scene: &'a Scene,
         settings: &'a RenderSettings,
         tracer: &'a PathTracer,
-        guide: Option<&'a Guide>,
+        trained: Option<&'a Trained>,
         faults: Faults,
     ) -> PathWorker<'a> {
         let target =
             scene.shaders.first().map_or_else(Target::best, |binding| binding.program.target());
         PathWorker {
-            wavefront: Wavefront::new(scene, settings, tracer, guide, faults),
+            wavefront: Wavefront::new(scene, settings, tracer, trained, faults),
             shading: ShadingBuffers::new(target, Some(DirectionPicker::new(&tracer.directions))),
         }
     }
@@ -286,12 +282,12 @@ impl Worker for PathWorker<'_> {
             wavefront.scene.accel.occluded_batch(&wavefront.shadow_rays, &mut wavefront.blocked);
             wavefront.collect_light();
             if let Some(recorder) = &mut wavefront.recorder {
-                recorder.end_event(|sample| wavefront.samples.radiance(sample).element_sum());
+                recorder.end_event(&wavefront.samples, wavefront.next.rays.len());
             }
             wavefront.advance();
         }
         if let Some(recorder) = &mut wavefront.recorder {
-            recorder.end_paths(|sample| wavefront.samples.radiance(sample).element_sum());
+            recorder.end_paths(&wavefront.samples, samples.len());
         }
         counts.shading += shading.take_counts();
         counts.shading += wavefront.light_picker.take_counts();
@@ -308,7 +304,7 @@ impl<'a> Wavefront<'a> {
         scene: &'a Scene,
         settings: &'a RenderSettings,
         tracer: &'a PathTracer,
-        guide: Option<&'a Guide>,
+        trained: Option<&'a Trained>,
         faults: Faults,
     ) -> Wavefront<'a> {
         let shader = |material: &Material| match material {
@@ -328,16 +324,9 @@ impl<'a> Wavefront<'a> {
             }
         };
         let ranks = scene.materials.iter().map(rank).collect();
-        let disperses = |material: &Material| match material {
-            Material::Surface { specular, scattering } => {
-                matches!(specular, Some(Specular::Dispersive { .. }))
-                    || scattering.as_ref().is_some_and(|s| s.dispersive_index().is_some())
-            }
-            Material::Mix { .. } => false,
-        };
         let columns = OptionalColumns {
             environment_pdf: tracer.environment.is_some(),
-            dispersion: scene.materials.iter().any(disperses),
+            dispersion: scene.materials.iter().any(Material::disperses),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
         Wavefront {
@@ -376,7 +365,8 @@ impl<'a> Wavefront<'a> {
             bsdf: BsdfColumns::default(),
             bsdf_samples: BsdfSamples::default(),
             continuations: Continuations::default(),
-            guide,
+            guide: trained.and_then(|trained| trained.guide.as_ref()),
+            branches: trained.map_or(1, |trained| trained.branches),
             recorder: None,
             faults,
         }
@@ -492,23 +482,52 @@ impl<'a> Wavefront<'a> {
             self.prepare_vertices(group, batch.as_mut(), depth);
         }
         let is_last_event = depth >= self.continuation_limit && !features.albedo;
-        let mut sampled = None;
-        if let Some(batch) = batch {
-            let mut batch = batch.set_up();
-            if depth < self.max_depth {
-                (0..self.group_count).for_each(|group| self.sample_lights(group, &mut batch));
-                if batch.is_lit() {
-                    let evaluated = batch.evaluate();
-                    self.add_direct_light(&evaluated);
-                    batch = evaluated.into_prepared();
-                }
+        let Some(batch) = batch else {
+            if !is_last_event {
+                (0..self.group_count)
+                    .for_each(|group| self.sample_bsdf(group, None, depth, features));
             }
-            sampled = (!is_last_event).then(|| batch.sample());
+            return;
+        };
+        let mut batch = batch.set_up();
+        if depth < self.max_depth {
+            (0..self.group_count).for_each(|group| self.sample_lights(group, &mut batch));
+            if batch.is_lit() {
+                let evaluated = batch.evaluate();
+                self.add_direct_light(&evaluated);
+                batch = evaluated.into_prepared();
+            }
         }
         if !is_last_event {
-            for group in 0..self.group_count {
-                self.sample_bsdf(group, sampled.as_ref(), depth, features);
+            self.branch(batch, depth, features);
+        }
+    }
+
+    /// Samples the next rays of the paths in a batch. Paths may branch at their first vertices.
+    fn branch(
+        &mut self,
+        mut batch: PreparedBatch<'_, 'a>,
+        depth: u32,
+        mut features: FeatureLayers,
+    ) {
+        let branches = if depth == 0 && self.continuation_limit > 0 { self.branches } else { 1 };
+        if branches > 1 {
+            let groups = &mut self.groups[..self.group_count];
+            groups.iter_mut().for_each(|group| group.divide_throughput(branches));
+        }
+        for branch in 0..branches {
+            if branch > 0 {
+                for (index, group) in self.groups[..self.group_count].iter_mut().enumerate() {
+                    group.begin_branch(&self.samples.sampler, 2 * depth + 2, self.guide);
+                    batch.set_directions(index, group.active, &group.direction_u);
+                }
+                features = FeatureLayers::NONE;
             }
+            let sampled = batch.sample();
+            for group in 0..self.group_count {
+                self.sample_bsdf(group, Some(&sampled), depth, features);
+            }
+            batch = sampled.into_prepared();
         }
     }
 
@@ -550,8 +569,7 @@ impl<'a> Wavefront<'a> {
         let sides = binding.map_or(SurfaceSides::Both, |binding| binding.program.sides);
         vertices.set_wo(sides);
         // Surfaces without a shader take no light sample.
-        let needs_light_u = binding.is_some() || depth >= ROULETTE_DEPTH;
-        if needs_light_u {
+        if binding.is_some() {
             sampler.get4_columns(&vertices.key, 2 * depth + 1, &mut vertices.light_u);
         }
         sampler.get4_columns(&vertices.key, 2 * depth + 2, &mut vertices.bsdf_u);

@@ -1,10 +1,16 @@
-//! Training of the path guide: paths over the whole image, whose contributions are recorded.
+//! Training of the path tracer: paths over the whole image, whose contributions are recorded.
+//!
+//! It trains the path guide, and chooses the number of branches at first vertices: the error that
+//! direct and indirect light have in training paths decides how many continuations of a path are
+//! worth their cost (splitting; Arvo and Kirk 1990, *Particle Transport and Image Synthesis*).
 
 use super::{PathTracer, PathWorker};
 use crate::film::{Film, FilmOptions};
-use crate::integrator::Worker;
 use crate::integrator::fault::Faults;
 use crate::integrator::guiding::{BinIndex, GUIDE_AXES, Guide, TrainingSample};
+use crate::integrator::samples::TileSamples;
+use crate::integrator::{GuideStats, TrainingStats, Worker};
+use crate::material::Material;
 use crate::render::{RenderOptions, run_on_threads};
 use crate::scene::Scene;
 use crate::settings::{Guiding, RenderSettings};
@@ -14,6 +20,7 @@ use lightbound_math::vec2;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Maximum number of pixels of the image that training renders. Larger images are trained at a
 /// lower resolution.
@@ -21,6 +28,9 @@ const MAX_PIXELS: f32 = 32_768.0;
 
 /// Samples of each pixel, for each pass of the training. Passes use the guide of those before.
 const PASSES: [Range<u32>; 3] = [0..1, 1..3, 3..7];
+
+/// Maximum number of branches: with more of them, images with few samples take too long.
+const MAX_BRANCHES: u32 = 4;
 
 /// Guides are used if the second moment of contributions is below this, relative to that without a
 /// guide. Sampling from a guide takes up to 10 % of the time.
@@ -48,7 +58,10 @@ pub(super) struct TrainingRecorder {
     vertices: Vec<(TrainingVertex, f32)>,
     /// Number of vertices of earlier scattering events.
     earlier: usize,
+    /// Radiance of each sample of a tile from first vertices.
+    direct: Vec<f32>,
     samples: Vec<TrainingSample>,
+    first_vertices: FirstVertexStats,
 }
 
 impl TrainingRecorder {
@@ -57,19 +70,24 @@ impl TrainingRecorder {
         self.vertices.push((vertex, 0.0));
     }
 
-    /// Ends a scattering event. `radiance` returns the radiance of a sample so far.
-    pub fn end_event(&mut self, radiance: impl Fn(u32) -> f32) {
+    /// Ends a scattering event. `samples` have the radiance so far; `continuations` is the number of
+    /// paths that continue.
+    pub fn end_event(&mut self, samples: &TileSamples, continuations: usize) {
         for (vertex, before) in &mut self.vertices[self.earlier..] {
-            *before = radiance(vertex.sample);
+            *before = radiance(samples, vertex.sample);
         }
         self.earlier = self.vertices.len();
+        if self.direct.is_empty() {
+            self.direct.extend((0..samples.len()).map(|sample| radiance(samples, sample)));
+        }
+        self.first_vertices.continuations += continuations as f64;
     }
 
-    /// Ends the paths of a tile. `radiance` returns the radiance of a sample.
-    pub fn end_paths(&mut self, radiance: impl Fn(u32) -> f32) {
+    /// Ends the paths of a tile with `pixel_samples` adjacent samples of each pixel.
+    pub fn end_paths(&mut self, samples: &TileSamples, pixel_samples: usize) {
         self.earlier = 0;
         self.samples.extend(self.vertices.drain(..).filter_map(|(vertex, before)| {
-            let contribution = radiance(vertex.sample) - before;
+            let contribution = radiance(samples, vertex.sample) - before;
             let weight = contribution * contribution * vertex.pdf;
             (weight > 0.0 && weight.is_finite()).then(|| TrainingSample {
                 point: vertex.point,
@@ -78,21 +96,112 @@ impl TrainingRecorder {
                 fold: (vertex.sample % 2) as u8,
             })
         }));
+        let indirect = |sample: u32| radiance(samples, sample) - self.direct[sample as usize];
+        let indirect: Vec<f32> = (0..samples.len()).map(indirect).collect();
+        self.first_vertices.add(&self.direct, &indirect, pixel_samples);
+        self.direct.clear();
+    }
+}
+
+fn radiance(samples: &TileSamples, sample: u32) -> f32 {
+    samples.radiance(sample).element_sum()
+}
+
+/// Error and cost of the light that leaves first vertices.
+#[derive(Clone, Copy, Default)]
+struct FirstVertexStats {
+    /// Sum of the variances of pixels by direct light, relative to their squared means.
+    direct: f64,
+    /// The same for indirect light.
+    indirect: f64,
+    /// Number of camera rays.
+    camera_rays: f64,
+    /// Number of other rays from vertex to vertex.
+    continuations: f64,
+}
+
+impl FirstVertexStats {
+    /// Adds the samples of a tile, `pixel_samples` for each pixel. Direct light varies more from
+    /// pixel to pixel than indirect light, but has less noise. So the mean of a pixel is estimated
+    /// by its own direct light and the indirect light of the tile.
+    fn add(&mut self, direct: &[f32], indirect: &[f32], pixel_samples: usize) {
+        self.camera_rays += direct.len() as f64;
+        let tile_mean = mean(indirect);
+        let pixels = direct.chunks(pixel_samples).zip(indirect.chunks(pixel_samples));
+        for (direct, indirect) in pixels.filter(|_| pixel_samples > 1) {
+            let mean = mean(direct) + tile_mean;
+            if mean > 0.0 && mean.is_finite() {
+                self.direct += variance(direct) / (mean * mean);
+                self.indirect += variance(indirect) / (mean * mean);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &FirstVertexStats) {
+        self.direct += other.direct;
+        self.indirect += other.indirect;
+        self.camera_rays += other.camera_rays;
+        self.continuations += other.continuations;
+    }
+
+    /// Returns the number of continuations at first vertices with the least product of variance and
+    /// cost: n branches divide the variance by indirect light by n, and multiply its cost by n.
+    fn branches(&self) -> u32 {
+        let variances = self.indirect / self.direct;
+        let costs = self.camera_rays / self.continuations;
+        let branches = (variances * costs).sqrt();
+        // NaN becomes 0 before it is clamped.
+        (branches.round() as u32).clamp(1, MAX_BRANCHES)
+    }
+}
+
+fn mean(samples: &[f32]) -> f64 {
+    samples.iter().copied().map(f64::from).sum::<f64>() / samples.len() as f64
+}
+
+/// Returns the unbiased estimate of the variance.
+fn variance(samples: &[f32]) -> f64 {
+    let mean = mean(samples);
+    let squares: f64 = samples.iter().map(|&x| f64::from(x) - mean).map(|x| x * x).sum();
+    squares / (samples.len() - 1) as f64
+}
+
+/// The result of a training.
+#[derive(Debug)]
+pub(super) struct Trained {
+    /// The guide, if it helps.
+    pub guide: Option<Guide>,
+    /// Number of continuations of each path at its first vertex.
+    pub branches: u32,
+    /// Wall-clock time; `None` without training.
+    time: Option<Duration>,
+}
+
+impl Trained {
+    const NONE: Trained = Trained { guide: None, branches: 1, time: None };
+
+    pub fn stats(&self) -> Option<TrainingStats> {
+        let guide = self
+            .guide
+            .as_ref()
+            .map(|guide| GuideStats { cells: guide.cells(), moment_ratio: guide.moment_ratio() });
+        Some(TrainingStats { time: self.time?, branches: self.branches, guide })
     }
 }
 
 impl PathTracer {
-    /// Trains a guide. It depends only on the scene, the resolution and the seed. Returns `None` if
-    /// it would not help, or if the options stop the training.
+    /// Trains a guide, and chooses the number of branches. The result depends only on the scene,
+    /// the resolution and the seed. Returns `None` if the options stop the training.
     pub(super) fn train(
         &self,
         scene: &Scene,
         settings: &RenderSettings,
         options: &RenderOptions,
-    ) -> Option<Guide> {
+    ) -> Option<Trained> {
         if self.guiding == Guiding::Off || self.max_depth < 2 {
-            return None;
+            return Some(Trained::NONE);
         }
+        let start = Instant::now();
         let (width, height) = settings.resolution;
         let scale = (MAX_PIXELS / (width as f32 * height as f32)).sqrt().min(1.0);
         let resolution = [width, height].map(|pixels| (pixels as f32 * scale).ceil() as u32);
@@ -105,32 +214,42 @@ impl PathTracer {
         let pixel_size =
             vec2(width as f32, height as f32) / vec2(resolution[0] as f32, resolution[1] as f32);
         let film = Film::new(settings.window, FilmOptions::default());
-        let (mut samples, mut guide) = (Vec::new(), None);
+        let mut samples = Vec::new();
+        let mut trained = Trained::NONE;
         for pass in PASSES {
             let worker = || {
                 let mut worker =
-                    PathWorker::new(scene, &settings, self, guide.as_ref(), Faults::default());
+                    PathWorker::new(scene, &settings, self, Some(&trained), Faults::default());
                 worker.wavefront.recorder = Some(TrainingRecorder::default());
                 worker.wavefront.samples.pixel_size = pixel_size;
+                worker.wavefront.branches = 1;
                 worker
             };
-            samples.append(&mut render_pass(&film, &pass, options, worker)?);
-            guide = Some(Guide::new(&mut samples));
+            let (mut of_pass, first_vertices) = render_pass(&film, &pass, options, worker)?;
+            samples.append(&mut of_pass);
+            let branches = first_vertices.branches();
+            trained = Trained { guide: Some(Guide::new(&mut samples)), branches, time: None };
         }
         let is_useful =
             |guide: &Guide| self.guiding == Guiding::On || guide.moment_ratio() <= MAX_MOMENT_RATIO;
-        guide.filter(is_useful)
+        trained.guide = trained.guide.filter(is_useful);
+        if scene.materials.iter().any(Material::disperses) {
+            // All branches of a path would have to share its wavelength.
+            trained.branches = 1;
+        }
+        trained.time = Some(start.elapsed());
+        Some(trained)
     }
 }
 
-/// Renders a pass of the training over all tiles. Returns the samples in the order of tiles; `None`
-/// if the options stop it.
+/// Renders a pass of the training over all tiles. Returns the samples in the order of tiles, and the
+/// statistics of first vertices; `None` if the options stop it.
 fn render_pass<'a>(
     film: &Film,
     pass: &Range<u32>,
     options: &RenderOptions,
     worker: impl Fn() -> PathWorker<'a> + Sync,
-) -> Option<Vec<TrainingSample>> {
+) -> Option<(Vec<TrainingSample>, FirstVertexStats)> {
     let tiles = film.tiles();
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     run_on_threads(options.threads.min(tiles.len()), || {
@@ -141,11 +260,64 @@ fn render_pass<'a>(
             worker.render_tile(pass.clone(), tile);
             let recorder = worker.wavefront.recorder.as_mut().expect("training records paths");
             let samples = std::mem::take(&mut recorder.samples);
-            results.lock().expect("no thread panics while it adds samples").push((index, samples));
+            let first_vertices = std::mem::take(&mut recorder.first_vertices);
+            let mut results = results.lock().expect("no thread panics while it adds samples");
+            results.push((index, samples, first_vertices));
         }
     });
     let mut results = results.into_inner().expect("all threads are done");
-    results.sort_unstable_by_key(|&(tile, _)| tile);
-    let is_complete = results.len() == tiles.len();
-    is_complete.then(|| results.into_iter().flat_map(|(_, samples)| samples).collect())
+    if results.len() < tiles.len() {
+        return None;
+    }
+    results.sort_unstable_by_key(|&(tile, ..)| tile);
+    let (mut samples, mut first_vertices) = (Vec::new(), FirstVertexStats::default());
+    for (_, mut of_tile, statistics) in results {
+        samples.append(&mut of_tile);
+        first_vertices.merge(&statistics);
+    }
+    Some((samples, first_vertices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_math::sampling::unit_float;
+
+    /// Returns the number of branches for noise of direct and indirect light at each pixel, with
+    /// means 1.
+    fn branches(direct: f32, indirect: f32, continuations: f64) -> u32 {
+        let mut stats = FirstVertexStats { continuations, ..FirstVertexStats::default() };
+        let samples = |noise: f32, seed: u32| -> Vec<f32> {
+            (0..1024).map(|i| 1.0 + noise * (unit_float(hash(seed, i)) - 0.5)).collect()
+        };
+        stats.add(&samples(direct, 1), &samples(indirect, 2), 4);
+        stats.branches()
+    }
+
+    #[test]
+    fn branches_balance_noise_and_cost() {
+        // Equal costs: the ratio of the deviations.
+        assert_eq!(branches(0.5, 1.0, 1024.0), 2);
+        assert_eq!(branches(0.5, 1.5, 1024.0), 3);
+        assert_eq!(branches(0.5, 0.5, 1024.0), 1);
+        // Long paths.
+        assert_eq!(branches(0.5, 1.5, 9.0 * 1024.0), 1);
+    }
+
+    #[test]
+    fn branches_are_limited() {
+        assert_eq!(branches(1.0, 0.0, 1024.0), 1);
+        assert_eq!(branches(0.0, 1.0, 1024.0), MAX_BRANCHES);
+        assert_eq!(branches(0.0, 0.0, 0.0), 1);
+        assert_eq!(FirstVertexStats::default().branches(), 1);
+    }
+
+    #[test]
+    fn pixels_count_relative_to_their_brightness() {
+        let mut stats = FirstVertexStats::default();
+        stats.add(&[1.0, 3.0, 1000.0, 3000.0], &[0.0; 4], 2);
+        assert!((stats.direct - 1.0).abs() < 1e-12 && stats.indirect == 0.0);
+        stats.add(&[0.0; 4], &[0.0; 4], 2);
+        assert!((stats.direct - 1.0).abs() < 1e-12, "black tiles have no noise");
+    }
 }

@@ -8,7 +8,7 @@ use crate::integrator::guiding::{GUIDE_AXES, Guide};
 use crate::integrator::lane_set::LaneSet;
 use crate::light::LightColumns;
 use crate::material::{GRAZING_COSINE, PathWavelength, ShaderInstance, Specular};
-use lightbound_math::sampling::PathKey;
+use lightbound_math::sampling::{PathKey, Sampler};
 use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Vec3, vec3};
 use lightbound_shader::SurfaceSides;
 
@@ -39,9 +39,10 @@ pub(super) struct VertexGroup<'a> {
     pub specular: [Option<&'a Specular>; COLUMN_LEN],
     /// Probability of sampling the delta distributions rather than the shader.
     pub specular_probability: Column,
-    /// Random numbers: light selection, two for the light sample, Russian roulette.
+    /// Random numbers: light selection, and two for the light sample.
     pub light_u: Columns<4>,
-    /// Random numbers: component selection, two for the direction, low bits of light selection.
+    /// Random numbers: component selection, two for the direction, and Russian roulette. The last
+    /// also gives the low bits of light selection.
     pub bsdf_u: Columns<4>,
     /// Random numbers for the direction, with the guide's density.
     pub direction_u: Columns<2>,
@@ -101,6 +102,20 @@ impl<'a> VertexGroup<'a> {
             Some(guide) => guide.sample(&self.guide_points(), &mut self.direction_u),
             None => [1.0; COLUMN_LEN],
         };
+    }
+
+    /// Divides the throughput among `branches` continuations.
+    pub fn divide_throughput(&mut self, branches: u32) {
+        let factor = 1.0 / branches as f32;
+        self.throughput.0.as_flattened_mut().iter_mut().for_each(|t| *t *= factor);
+    }
+
+    /// Generates the random numbers for another continuation. `set` is the dimension set of
+    /// `bsdf_u`.
+    pub fn begin_branch(&mut self, sampler: &Sampler, set: u32, guide: Option<&Guide>) {
+        self.key = self.key.map(PathKey::next_branch);
+        sampler.get4_columns(&self.key, set, &mut self.bsdf_u);
+        self.set_direction_u(guide);
     }
 
     /// Returns the positions, and the normals on the side of the shader's frame.

@@ -85,7 +85,7 @@ fn guiding_reduces_noise_and_keeps_means() {
     assert!(training.branches > 1 && guide.cells > 8, "{training:?}");
     assert_images_agree(&plain, &trained, 4.0, "guided");
     let (plain, trained) = (variance(&plain), variance(&trained));
-    assert!(trained < 0.3 * plain, "{trained} {plain}");
+    assert!(trained < 0.5 * plain, "{trained} {plain}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn paths_do_not_branch_where_their_first_vertices_have_all_noise() {
     // Dispersion: all branches would share the wavelength of the path.
     let text = ROOM.replace(
         "\"dielectric\" \"float roughness\" 0.1",
-        "\"dielectric\" \"float roughness\" 0.1 \"spectrum eta\" \"glass-SF11\"",
+        "\"dielectric\" \"float roughness\" 0.1 \"spectrum eta\" \"glass-F11\"",
     );
     let (_, training) = render_trained(&load(&text, guided(Guiding::On), 5), 2);
     assert_eq!(training.unwrap().branches, 1);

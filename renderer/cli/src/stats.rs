@@ -118,6 +118,8 @@ pub struct TrainingStats {
     pub seconds: f64,
     /// Number of continuations of each path at its first vertex.
     pub branches: u32,
+    /// Whether light sampling `auto` includes the material.
+    pub material_weights: bool,
     /// The path guide; null if it does not help.
     pub guide: Option<GuideStats>,
 }
@@ -140,6 +142,7 @@ impl From<integrator::TrainingStats> for TrainingStats {
         TrainingStats {
             seconds: stats.time.as_secs_f64(),
             branches: stats.branches,
+            material_weights: stats.material_weights,
             guide: stats.guide.map(guide),
         }
     }

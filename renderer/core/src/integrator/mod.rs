@@ -78,6 +78,8 @@ pub struct TrainingStats {
     pub time: Duration,
     /// Number of continuations of each path at its first vertex.
     pub branches: u32,
+    /// Whether light sampling `auto` includes the material.
+    pub material_weights: bool,
     /// The path guide; `None` if it does not help.
     pub guide: Option<GuideStats>,
 }

@@ -98,6 +98,11 @@ impl MaterialWeights {
         self.indices[shader as usize].is_some()
     }
 
+    /// Returns whether any shader has a lobe.
+    pub fn has_lobes(&self) -> bool {
+        self.indices.iter().any(Option::is_some)
+    }
+
     /// Creates the evaluator of one thread.
     pub fn evaluator(&self) -> WeightEvaluator<'_> {
         WeightEvaluator { bounds: BoundEvaluator::new(&self.bounds), indices: &self.indices }

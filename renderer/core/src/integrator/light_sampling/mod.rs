@@ -6,9 +6,10 @@
 //!   by their expected irradiance at the point ([`importance`]), and ignores the material.
 //! - `material-tree` includes the material ([`material`]): s = BSDF × cosine at the centres of the
 //!   clusters below each child, and compiled bounds on s over the directions to the child.
-//! - `auto` is `power` if the scene has only one emitter, and `tree` otherwise. One emitter is one
-//!   light, or one shape of two elements, such as a rectangle of two triangles. For one emitter, a
-//!   tree gains little or nothing, and takes a fifth to a half of the time.
+//! - `auto` is `power` if the scene has only one emitter. One emitter is one light, or one shape of
+//!   two elements, such as a rectangle of two triangles. For one emitter, a tree gains little or
+//!   nothing, and takes a fifth to a half of the time. With more emitters, it is `tree`. With many,
+//!   training may choose `material-tree`.
 //!
 //! **Exact probabilities.** [`LightPicker::pick`] multiplies the probabilities of its choices along
 //! the path to a leaf. [`LightPicker::area_light_pdf`] and [`LightPicker::environment_pdf`] find
@@ -56,7 +57,13 @@ struct BvhSelection {
     stats: LightTreeStats,
     /// Material weights, for `material-tree`.
     materials: Option<MaterialWeights>,
+    /// Whether the material weights are used only if training finds that they pay.
+    are_materials_optional: bool,
 }
+
+/// Minimum number of emitters for which `auto` considers material weights. With fewer emitters,
+/// they rarely pay.
+pub const MANY_EMITTERS: usize = 32;
 
 /// A shading point for which a light is selected.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +97,13 @@ impl LightSampler {
                 bytes: forest.bytes(),
                 points: forest.tree.points().len(),
             };
-            LightSelection::Bvh(Box::new(BvhSelection { forest, stats, materials }))
+            let are_materials_optional = strategy == LightSampling::Auto;
+            LightSelection::Bvh(Box::new(BvhSelection {
+                forest,
+                stats,
+                materials,
+                are_materials_optional,
+            }))
         };
         Ok(LightSampler(match strategy {
             LightSampling::Uniform => {
@@ -99,7 +112,8 @@ impl LightSampler {
                 LightSelection::Power(AliasTable::new(&equal))
             }
             LightSampling::Auto if has_one_emitter(scene, lights) => power(),
-            LightSampling::Auto | LightSampling::Tree => bvh(None),
+            LightSampling::Auto => bvh(optional_materials(scene, lights)),
+            LightSampling::Tree => bvh(None),
             LightSampling::Power => power(),
             LightSampling::MaterialTree => bvh(Some(
                 MaterialWeights::compile(&scene.shaders)
@@ -121,11 +135,32 @@ impl LightSampler {
         matches!(self.0, LightSelection::Bvh(_))
     }
 
-    /// Returns whether selection probabilities depend on a shader's lobe.
+    /// Returns whether training should decide about material weights.
+    pub fn are_materials_optional(&self) -> bool {
+        let LightSelection::Bvh(bvh) = &self.0 else { return false };
+        bvh.materials.is_some() && bvh.are_materials_optional
+    }
+
+    /// Returns whether selection probabilities depend on a shader's lobe, if material weights are
+    /// used.
     pub fn uses_lobe(&self, shader: u32) -> bool {
         let LightSelection::Bvh(bvh) = &self.0 else { return false };
         bvh.materials.as_ref().is_some_and(|weights| weights.has_lobe(shader))
     }
+}
+
+/// Returns the number of lights with positive power.
+pub fn emitter_count(lights: &Lights) -> usize {
+    lights.powers().iter().filter(|power| **power > 0.0).count()
+}
+
+/// Compiles the material weights of a scene with many emitters; `None` if no shader has a lobe, or
+/// if a bound cannot be compiled.
+fn optional_materials(scene: &Scene, lights: &Lights) -> Option<MaterialWeights> {
+    if emitter_count(lights) < MANY_EMITTERS {
+        return None;
+    }
+    MaterialWeights::compile(&scene.shaders).ok().filter(MaterialWeights::has_lobes)
 }
 
 /// Returns whether the scene has at most one emitter: one light, or one shape of at most two
@@ -149,6 +184,7 @@ pub struct LightPicker<'a> {
     sampler: &'a LightSampler,
     lights: &'a Lights,
     material: Option<material::WeightEvaluator<'a>>,
+    uses_materials: bool,
     receiver: Option<Receiver>,
     /// Scratch buffers: the path from a leaf to its root, and the probes of the current node.
     path: Vec<Slot>,
@@ -180,7 +216,13 @@ impl<'a> LightPicker<'a> {
             LightSelection::Power(_) => None,
         };
         let (path, probes) = (Vec::new(), Probes::default());
-        LightPicker { sampler, lights, material, receiver: None, path, probes }
+        let uses_materials = !sampler.are_materials_optional();
+        LightPicker { sampler, lights, material, uses_materials, receiver: None, path, probes }
+    }
+
+    /// Sets whether to use optional material weights.
+    pub fn use_optional_materials(&mut self, uses_materials: bool) {
+        self.uses_materials = uses_materials || !self.sampler.are_materials_optional();
     }
 
     /// See [`LightSampler::depends_on_point`].
@@ -188,9 +230,9 @@ impl<'a> LightPicker<'a> {
         self.sampler.depends_on_point()
     }
 
-    /// See [`LightSampler::uses_lobe`].
+    /// Returns whether selection probabilities depend on a shader's lobe.
     pub fn uses_lobe(&self, shader: u32) -> bool {
-        self.sampler.uses_lobe(shader)
+        self.uses_materials && self.sampler.uses_lobe(shader)
     }
 
     /// Returns and resets the counts of shader evaluations.

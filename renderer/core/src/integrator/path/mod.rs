@@ -329,6 +329,8 @@ impl<'a> Wavefront<'a> {
             dispersion: scene.materials.iter().any(Material::disperses),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
+        let mut light_picker = LightPicker::new(&tracer.lights, &scene.lights);
+        light_picker.use_optional_materials(trained.is_some_and(|t| t.material_weights));
         Wavefront {
             scene,
             settings,
@@ -341,7 +343,7 @@ impl<'a> Wavefront<'a> {
             next: Paths::default(),
             columns,
             scratch: Vec::new(),
-            light_picker: LightPicker::new(&tracer.lights, &scene.lights),
+            light_picker,
             environment: tracer.environment.as_ref(),
             picker_probability: 1.0
                 - tracer.environment.as_ref().map_or(0.0, |sampler| sampler.probability),

@@ -2,14 +2,16 @@
 //!
 //! It trains the path guide, and chooses the number of branches at first vertices: the error that
 //! direct and indirect light have in training paths decides how many continuations of a path are
-//! worth their cost (splitting; Arvo and Kirk 1990, *Particle Transport and Image Synthesis*).
+//! worth their cost (splitting; Arvo and Kirk 1990, *Particle Transport and Image Synthesis*). With
+//! many emitters, it tests whether the material weights of light trees pay.
 
 use super::{PathTracer, PathWorker};
 use crate::film::{Film, FilmOptions};
 use crate::integrator::fault::Faults;
 use crate::integrator::guiding::{BinIndex, GUIDE_AXES, Guide, TrainingSample};
+use crate::integrator::light_sampling::{MANY_EMITTERS, emitter_count};
 use crate::integrator::samples::TileSamples;
-use crate::integrator::{GuideStats, TrainingStats, Worker};
+use crate::integrator::{Counts, GuideStats, TrainingStats, Worker};
 use crate::material::Material;
 use crate::render::{RenderOptions, run_on_threads};
 use crate::scene::Scene;
@@ -36,6 +38,20 @@ const MAX_BRANCHES: u32 = 4;
 /// guide. Sampling from a guide takes up to 10 % of the time.
 const MAX_MOMENT_RATIO: f64 = 0.95;
 
+/// Samples of each pixel for the tests of light trees without and with material weights.
+const LIGHT_TREE_PASSES: [Range<u32>; 2] = [7..9, 9..11];
+
+/// Every how many tiles the light trees are tested on.
+const LIGHT_TREE_TILES: usize = 4;
+
+/// Time of a shader evaluation in units of that of a ray. Material weights take 22 to 42 ns for each
+/// evaluation in eleven scenes with other materials and lights; rays with their vertices take 400
+/// to 750 ns.
+const EVALUATION_WORK: f64 = 0.055;
+
+/// Material weights are used if variance × work is below this, relative to that without them.
+const MAX_MATERIAL_COST_RATIO: f64 = 0.9;
+
 /// Separates the random numbers of training from those of the image.
 const TRAINING_STREAM: u32 = 0x6775_6964;
 
@@ -61,7 +77,7 @@ pub(super) struct TrainingRecorder {
     /// Radiance of each sample of a tile from first vertices.
     direct: Vec<f32>,
     samples: Vec<TrainingSample>,
-    first_vertices: FirstVertexStats,
+    stats: PassStats,
 }
 
 impl TrainingRecorder {
@@ -80,7 +96,7 @@ impl TrainingRecorder {
         if self.direct.is_empty() {
             self.direct.extend((0..samples.len()).map(|sample| radiance(samples, sample)));
         }
-        self.first_vertices.continuations += continuations as f64;
+        self.stats.continuations += continuations as f64;
     }
 
     /// Ends the paths of a tile with `pixel_samples` adjacent samples of each pixel.
@@ -98,7 +114,7 @@ impl TrainingRecorder {
         }));
         let indirect = |sample: u32| radiance(samples, sample) - self.direct[sample as usize];
         let indirect: Vec<f32> = (0..samples.len()).map(indirect).collect();
-        self.first_vertices.add(&self.direct, &indirect, pixel_samples);
+        self.stats.add(&self.direct, &indirect, pixel_samples);
         self.direct.clear();
     }
 }
@@ -107,10 +123,10 @@ fn radiance(samples: &TileSamples, sample: u32) -> f32 {
     samples.radiance(sample).element_sum()
 }
 
-/// Error and cost of the light that leaves first vertices.
+/// Error and work of a pass, and the error and cost of the light that leaves first vertices.
 #[derive(Clone, Copy, Default)]
-struct FirstVertexStats {
-    /// Sum of the variances of pixels by direct light, relative to their squared means.
+struct PassStats {
+    /// Sum of the variances of pixels by direct light, relative to their squared brightness.
     direct: f64,
     /// The same for indirect light.
     indirect: f64,
@@ -118,30 +134,52 @@ struct FirstVertexStats {
     camera_rays: f64,
     /// Number of other rays from vertex to vertex.
     continuations: f64,
+    /// Sum of the variances of pixels, relative to the squared mean of the tile.
+    total: f64,
+    /// Time, in units of that of a ray.
+    work: f64,
 }
 
-impl FirstVertexStats {
+impl PassStats {
     /// Adds the samples of a tile, `pixel_samples` for each pixel. Direct light varies more from
-    /// pixel to pixel than indirect light, but has less noise. So the mean of a pixel is estimated
-    /// by its own direct light and the indirect light of the tile.
+    /// pixel to pixel than indirect light, but has less noise. So the brightness of a pixel is
+    /// estimated by its own direct light and the indirect light of the tile.
     fn add(&mut self, direct: &[f32], indirect: &[f32], pixel_samples: usize) {
         self.camera_rays += direct.len() as f64;
-        let tile_mean = mean(indirect);
-        let pixels = direct.chunks(pixel_samples).zip(indirect.chunks(pixel_samples));
-        for (direct, indirect) in pixels.filter(|_| pixel_samples > 1) {
-            let mean = mean(direct) + tile_mean;
-            if mean > 0.0 && mean.is_finite() {
-                self.direct += variance(direct) / (mean * mean);
-                self.indirect += variance(indirect) / (mean * mean);
+        let (mean_direct, mean_indirect) = (mean(direct), mean(indirect));
+        let tile_mean = mean_direct + mean_indirect;
+        if pixel_samples < 2 || !(tile_mean > 0.0 && tile_mean.is_finite()) {
+            return;
+        }
+        for (direct, indirect) in direct.chunks(pixel_samples).zip(indirect.chunks(pixel_samples)) {
+            let total: Vec<f32> = direct.iter().zip(indirect).map(|(a, b)| a + b).collect();
+            self.total += variance(&total) / (tile_mean * tile_mean);
+            let brightness = mean(direct) + mean_indirect;
+            if brightness > 0.0 {
+                self.direct += variance(direct) / (brightness * brightness);
+                self.indirect += variance(indirect) / (brightness * brightness);
             }
         }
     }
 
-    fn merge(&mut self, other: &FirstVertexStats) {
+    fn merge(&mut self, other: &PassStats) {
         self.direct += other.direct;
         self.indirect += other.indirect;
         self.camera_rays += other.camera_rays;
         self.continuations += other.continuations;
+        self.total += other.total;
+        self.work += other.work;
+    }
+
+    /// Adds the work of a tile.
+    fn add_work(&mut self, counts: &Counts) {
+        let rays = counts.rays + counts.shadow_rays;
+        self.work += rays as f64 + EVALUATION_WORK * counts.shading.evaluations as f64;
+    }
+
+    /// Returns variance × work.
+    fn cost(&self) -> f64 {
+        self.total * self.work
     }
 
     /// Returns the number of continuations at first vertices with the least product of variance and
@@ -173,32 +211,36 @@ pub(super) struct Trained {
     pub guide: Option<Guide>,
     /// Number of continuations of each path at its first vertex.
     pub branches: u32,
+    /// Whether light trees use optional material weights.
+    pub material_weights: bool,
     /// Wall-clock time; `None` without training.
     time: Option<Duration>,
 }
 
 impl Trained {
-    const NONE: Trained = Trained { guide: None, branches: 1, time: None };
+    const NONE: Trained = Trained { guide: None, branches: 1, material_weights: false, time: None };
 
     pub fn stats(&self) -> Option<TrainingStats> {
         let guide = self
             .guide
             .as_ref()
             .map(|guide| GuideStats { cells: guide.cells(), moment_ratio: guide.moment_ratio() });
-        Some(TrainingStats { time: self.time?, branches: self.branches, guide })
+        let Trained { branches, material_weights, .. } = *self;
+        Some(TrainingStats { time: self.time?, branches, material_weights, guide })
     }
 }
 
 impl PathTracer {
-    /// Trains a guide, and chooses the number of branches. The result depends only on the scene,
-    /// the resolution and the seed. Returns `None` if the options stop the training.
+    /// Trains a guide, and chooses the number of branches and the weights of light trees. The result
+    /// depends only on the scene, the resolution and the seed. Returns `None` if the options stop the training.
     pub(super) fn train(
         &self,
         scene: &Scene,
         settings: &RenderSettings,
         options: &RenderOptions,
     ) -> Option<Trained> {
-        if self.guiding == Guiding::Off || self.max_depth < 2 {
+        let tests_materials = self.max_depth > 0 && self.lights.are_materials_optional();
+        if self.guiding == Guiding::Off || (self.max_depth < 2 && !tests_materials) {
             return Some(Trained::NONE);
         }
         let start = Instant::now();
@@ -214,27 +256,42 @@ impl PathTracer {
         let pixel_size =
             vec2(width as f32, height as f32) / vec2(resolution[0] as f32, resolution[1] as f32);
         let film = Film::new(settings.window, FilmOptions::default());
-        let mut samples = Vec::new();
-        let mut trained = Trained::NONE;
-        for pass in PASSES {
+        let (mut samples, mut trained) = (Vec::new(), Trained::NONE);
+        let render = |pass: Range<u32>, every: usize, trained: &Trained| {
             let worker = || {
                 let mut worker =
-                    PathWorker::new(scene, &settings, self, Some(&trained), Faults::default());
+                    PathWorker::new(scene, &settings, self, Some(trained), Faults::default());
                 worker.wavefront.recorder = Some(TrainingRecorder::default());
                 worker.wavefront.samples.pixel_size = pixel_size;
                 worker.wavefront.branches = 1;
                 worker
             };
-            let (mut of_pass, first_vertices) = render_pass(&film, &pass, options, worker)?;
-            samples.append(&mut of_pass);
-            let branches = first_vertices.branches();
-            trained = Trained { guide: Some(Guide::new(&mut samples)), branches, time: None };
+            render_pass(&film, &pass, every, options, worker)
+        };
+        if self.max_depth > 1 {
+            for pass in PASSES {
+                let (mut of_pass, stats) = render(pass, 1, &trained)?;
+                samples.append(&mut of_pass);
+                trained.guide = Some(Guide::new(&mut samples));
+                trained.branches = stats.branches();
+            }
+        }
+        if tests_materials {
+            let [without, with] = LIGHT_TREE_PASSES;
+            let (_, without) = render(without, LIGHT_TREE_TILES, &trained)?;
+            trained.material_weights = true;
+            let (_, with) = render(with, LIGHT_TREE_TILES, &trained)?;
+            if with.cost() >= MAX_MATERIAL_COST_RATIO * without.cost() {
+                trained.material_weights = false;
+            }
         }
         let is_useful =
             |guide: &Guide| self.guiding == Guiding::On || guide.moment_ratio() <= MAX_MOMENT_RATIO;
         trained.guide = trained.guide.filter(is_useful);
-        if scene.materials.iter().any(Material::disperses) {
-            // All branches of a path would have to share its wavelength.
+        // All branches of a path would have to share its wavelength. With many emitters, direct
+        // light has rare large samples, and its variance in a few samples is too low.
+        let has_many_emitters = emitter_count(&scene.lights) >= MANY_EMITTERS;
+        if has_many_emitters || scene.materials.iter().any(Material::disperses) {
             trained.branches = 1;
         }
         trained.time = Some(start.elapsed());
@@ -242,27 +299,29 @@ impl PathTracer {
     }
 }
 
-/// Renders a pass of the training over all tiles. Returns the samples in the order of tiles, and the
-/// statistics of first vertices; `None` if the options stop it.
+/// Renders a pass of the training over all tiles, or every `every`th. Returns the samples in the
+/// order of tiles, and the statistics; `None` if the options stop it.
 fn render_pass<'a>(
     film: &Film,
     pass: &Range<u32>,
+    every: usize,
     options: &RenderOptions,
     worker: impl Fn() -> PathWorker<'a> + Sync,
-) -> Option<(Vec<TrainingSample>, FirstVertexStats)> {
-    let tiles = film.tiles();
+) -> Option<(Vec<TrainingSample>, PassStats)> {
+    let tiles: Vec<_> = film.tiles().iter().step_by(every).collect();
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     run_on_threads(options.threads.min(tiles.len()), || {
         let mut worker = worker();
         while !options.stop.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(tile) = tiles.get(index) else { break };
-            worker.render_tile(pass.clone(), tile);
+            let counts = worker.render_tile(pass.clone(), tile);
             let recorder = worker.wavefront.recorder.as_mut().expect("training records paths");
             let samples = std::mem::take(&mut recorder.samples);
-            let first_vertices = std::mem::take(&mut recorder.first_vertices);
+            let mut stats = std::mem::take(&mut recorder.stats);
+            stats.add_work(&counts);
             let mut results = results.lock().expect("no thread panics while it adds samples");
-            results.push((index, samples, first_vertices));
+            results.push((index, samples, stats));
         }
     });
     let mut results = results.into_inner().expect("all threads are done");
@@ -270,12 +329,12 @@ fn render_pass<'a>(
         return None;
     }
     results.sort_unstable_by_key(|&(tile, ..)| tile);
-    let (mut samples, mut first_vertices) = (Vec::new(), FirstVertexStats::default());
+    let (mut samples, mut stats) = (Vec::new(), PassStats::default());
     for (_, mut of_tile, statistics) in results {
         samples.append(&mut of_tile);
-        first_vertices.merge(&statistics);
+        stats.merge(&statistics);
     }
-    Some((samples, first_vertices))
+    Some((samples, stats))
 }
 
 #[cfg(test)]
@@ -286,7 +345,7 @@ mod tests {
     /// Returns the number of branches for noise of direct and indirect light at each pixel, with
     /// means 1.
     fn branches(direct: f32, indirect: f32, continuations: f64) -> u32 {
-        let mut stats = FirstVertexStats { continuations, ..FirstVertexStats::default() };
+        let mut stats = PassStats { continuations, ..PassStats::default() };
         let samples = |noise: f32, seed: u32| -> Vec<f32> {
             (0..1024).map(|i| 1.0 + noise * (unit_float(hash(seed, i)) - 0.5)).collect()
         };
@@ -309,15 +368,17 @@ mod tests {
         assert_eq!(branches(1.0, 0.0, 1024.0), 1);
         assert_eq!(branches(0.0, 1.0, 1024.0), MAX_BRANCHES);
         assert_eq!(branches(0.0, 0.0, 0.0), 1);
-        assert_eq!(FirstVertexStats::default().branches(), 1);
+        assert_eq!(PassStats::default().branches(), 1);
     }
 
     #[test]
     fn pixels_count_relative_to_their_brightness() {
-        let mut stats = FirstVertexStats::default();
+        let mut stats = PassStats::default();
         stats.add(&[1.0, 3.0, 1000.0, 3000.0], &[0.0; 4], 2);
         assert!((stats.direct - 1.0).abs() < 1e-12 && stats.indirect == 0.0);
+        assert!((stats.total - 2_000_002.0 / (1001.0 * 1001.0)).abs() < 1e-9, "{}", stats.total);
+        let before = stats.direct;
         stats.add(&[0.0; 4], &[0.0; 4], 2);
-        assert!((stats.direct - 1.0).abs() < 1e-12, "black tiles have no noise");
+        assert_eq!(stats.direct, before, "black tiles have no noise");
     }
 }

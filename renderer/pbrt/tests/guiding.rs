@@ -7,7 +7,7 @@ use common::{TestScene, assert_images_agree, load_scene, pfm, render};
 use lightbound::film::{FilmOptions, RenderedImage};
 use lightbound::integrator::{self, TrainingStats};
 use lightbound::render::{RenderOptions, render_with};
-use lightbound::settings::{BsdfSampling, EnvironmentSampling, Guiding, LightSampling};
+use lightbound::settings::{BsdfSampling, Guiding, LightSampling};
 use lightbound_pbrt::build::{Overrides, PathOverrides};
 
 /// A room that is lit through a door, with diffuse, glossy, and partly specular surfaces.
@@ -97,19 +97,18 @@ fn guiding_keeps_means_in_other_modes() {
     );
     let plain = render(&load(&text, guided(Guiding::Off), 1), 2);
     let modes = [
-        (LightSampling::Power, BsdfSampling::Bounds, EnvironmentSampling::Map),
-        (LightSampling::MaterialTree, BsdfSampling::Cosine, EnvironmentSampling::Map),
-        (LightSampling::Tree, BsdfSampling::Shader, EnvironmentSampling::Product),
+        (LightSampling::Power, BsdfSampling::Bounds),
+        (LightSampling::MaterialTree, BsdfSampling::Cosine),
+        (LightSampling::Tree, BsdfSampling::Shader),
     ];
-    for (seed, (lights, bsdf, environment)) in modes.into_iter().enumerate() {
+    for (seed, (lights, bsdf)) in modes.into_iter().enumerate() {
         let path = PathOverrides {
             light_sampling: Some(lights),
             bsdf_sampling: Some(bsdf),
-            environment_sampling: Some(environment),
             guiding: Some(Guiding::On),
         };
         let trained = render(&load(&text, path, 10 + seed as u32), 2);
-        assert_images_agree(&plain, &trained, 4.5, &format!("{lights:?} {bsdf:?} {environment:?}"));
+        assert_images_agree(&plain, &trained, 4.5, &format!("{lights:?} {bsdf:?}"));
     }
 }
 

@@ -68,15 +68,12 @@ pub struct Receiver {
 }
 
 impl LightSampler {
-    /// Creates the light selection for `lights` of a scene.
+    /// Creates the light selection of a scene.
     ///
     /// # Errors
     /// If the strategy requires bounds on a material that cannot be compiled.
-    pub fn new(
-        scene: &Scene,
-        lights: &Lights,
-        strategy: LightSampling,
-    ) -> Result<LightSampler, IntegratorError> {
+    pub fn new(scene: &Scene, strategy: LightSampling) -> Result<LightSampler, IntegratorError> {
+        let lights = &scene.lights;
         let power = || LightSelection::Power(AliasTable::new(lights.powers()));
         let bvh = |materials| {
             let started = Instant::now();
@@ -98,7 +95,7 @@ impl LightSampler {
                     lights.powers().iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
                 LightSelection::Power(AliasTable::new(&equal))
             }
-            LightSampling::Auto if has_one_emitter(scene, lights) => power(),
+            LightSampling::Auto if has_one_emitter(scene) => power(),
             LightSampling::Auto | LightSampling::Tree => bvh(None),
             LightSampling::Power => power(),
             LightSampling::MaterialTree => bvh(Some(
@@ -130,7 +127,8 @@ impl LightSampler {
 
 /// Returns whether the scene has at most one emitter: one light, or one shape of at most two
 /// elements.
-fn has_one_emitter(scene: &Scene, lights: &Lights) -> bool {
+fn has_one_emitter(scene: &Scene) -> bool {
+    let lights = &scene.lights;
     let mut emitters =
         (0..).zip(lights.powers()).filter(|(_, power)| **power > 0.0).map(|(light, _)| light);
     match (emitters.next(), emitters.next(), emitters.next()) {

@@ -1,6 +1,5 @@
 //! Importance sampling of directions: variance under an environment map, and cost. Compares
-//! samplers derived from bounds with hand-written samplers, with cosine sampling, and with product
-//! sampling of the same trees and the map.
+//! samplers derived from bounds with hand-written samplers and with cosine sampling.
 //!
 //! The estimator is s·L/pdf of one sampled direction, without light sampling, where s is the BRDF
 //! times the cosine. Variances are of the luminance of one independent sample, and are averaged
@@ -19,8 +18,7 @@ use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, MATERIALS, MAX_RADIANCE_RATIO, Material};
 use lightbound::direction_tree::{
-    AdaptiveBuilder, BrdfKernels, DirectionTree, ProductDistribution, ProductEnvironment,
-    ShiftedTree, SplitBudget, TreeTable,
+    AdaptiveBuilder, BrdfKernels, DirectionTree, SplitBudget, TreeTable,
 };
 use lightbound::light::Environment;
 use lightbound::material::{Program, ShaderBinding};
@@ -181,13 +179,13 @@ fn measure(
     frames: &[Frame],
     light: &Environment,
     args: &Args,
-    mut sample: impl FnMut(&Frame, &[Vec2]) -> Vec<Sample>,
+    mut sample: impl FnMut(&[Vec2]) -> Vec<Sample>,
 ) -> SamplerStats {
     let mut stats = SamplerStats::default();
     for (k, frame) in (0..).zip(frames) {
         let points: Vec<_> = random_points(k, args.samples).collect();
         let start = Instant::now();
-        let samples = sample(frame, &points);
+        let samples = sample(&points);
         stats.time_ns += start.elapsed().as_secs_f64() * 1e9 / samples.len() as f64;
         let weight = |&(wi, s, pdf): &Sample| match pdf > 0.0 {
             true => f64::from(luminance(s * light.radiance(frame.to_world(wi)) / pdf)),
@@ -209,7 +207,7 @@ fn measure_samplers(
     material: &CompiledMaterial,
     angle: f32,
     frames: &[Frame],
-    light: &PreparedEnvironment,
+    light: &Environment,
     args: &Args,
 ) -> ([SamplerStats; SAMPLERS.len()], usize) {
     let (sin, cos) = angle.to_radians().sin_cos();
@@ -219,29 +217,11 @@ fn measure_samplers(
     let budget = SplitBudget { splits: args.splits, uncertainty: args.uncertainty };
     let parameters = || material.parameters.iter().copied();
     let mut tree = DirectionTree::cosine(sides);
-    let environment = &light.environment;
-    let product = |tree: ShiftedTree, frame: &Frame, u: Vec2| {
-        let sample = ProductDistribution::new(
-            tree,
-            environment,
-            &light.products,
-            [frame.t, frame.b, frame.n],
-        )
-        .sample(u)?;
-        Some((frame.local_direction(sample.wi), sample.pdf))
-    };
-    let hand =
-        measure(frames, environment, args, |_, points| sample_with_shader(material, wo, points));
-    let point = measure(frames, environment, args, |_, points| {
+    let hand = measure(frames, light, args, |points| sample_with_shader(material, wo, points));
+    let point = measure(frames, light, args, |points| {
         sample_with(material, wo, points, |u| {
             builder.build(wo, parameters(), &budget, &mut tree);
             tree.sample(u)
-        })
-    });
-    let point_product = measure(frames, environment, args, |frame, points| {
-        sample_with(material, wo, points, |u| {
-            builder.build(wo, parameters(), &budget, &mut tree);
-            product(tree.unshifted(), frame, u)
         })
     });
     let table = TreeTable::new(sides, 1, SplitBudget::TABLE.splits, usize::MAX)
@@ -250,48 +230,35 @@ fn measure_samplers(
         table
             .tree(wo, |middle, tree| builder.build(middle, parameters(), &SplitBudget::TABLE, tree))
     };
-    let tabulated = measure(frames, environment, args, |_, points| {
+    let tabulated = measure(frames, light, args, |points| {
         sample_with(material, wo, points, |u| table_tree().sample(u))
     });
-    let tabulated_product = measure(frames, environment, args, |frame, points| {
-        sample_with(material, wo, points, |u| product(table_tree(), frame, u))
-    });
     let cosine = DirectionTree::cosine(sides);
-    let cosine = measure(frames, environment, args, |_, points| {
+    let cosine = measure(frames, light, args, |points| {
         sample_with(material, wo, points, |u| cosine.sample(u))
     });
-    ([hand, point, tabulated, cosine, point_product, tabulated_product], tree.node_count())
+    ([hand, point, tabulated, cosine], tree.node_count())
 }
 
 /// The samplers, in the order of measurements.
-const SAMPLERS: [&str; 6] = ["hand", "point", "table", "cosine", "point×map", "table×map"];
+const SAMPLERS: [&str; 4] = ["hand", "point", "table", "cosine"];
 
 /// Pairs of samplers with printed ratios of variances.
-const VARIANCE_RATIOS: [(usize, usize); 5] = [(1, 0), (2, 0), (3, 2), (4, 0), (5, 0)];
+const VARIANCE_RATIOS: [(usize, usize); 3] = [(1, 0), (2, 0), (3, 2)];
 
-/// The environment, prepared for product sampling.
-struct PreparedEnvironment {
-    environment: Environment,
-    products: ProductEnvironment,
-}
-
-impl PreparedEnvironment {
-    /// Prepares the environment with clamped radiance.
-    fn new(map: &Environment) -> PreparedEnvironment {
-        let mean =
-            random_points(1, 100_000).map(|u| luminance(map.direction_at(u).radiance)).sum::<f32>()
-                / 1e5;
-        let clamped = |radiance: Vec3| {
-            radiance * (MAX_RADIANCE_RATIO * mean / luminance(radiance).max(1e-9)).min(1.0)
-        };
-        let environment = map.map(clamped).expect("the scaled map is valid");
-        let products = ProductEnvironment::new(&environment).expect("the environment is an image");
-        PreparedEnvironment { environment, products }
-    }
+/// Returns the environment with clamped radiance.
+fn clamp_radiance(map: &Environment) -> Environment {
+    let mean =
+        random_points(1, 100_000).map(|u| luminance(map.direction_at(u).radiance)).sum::<f32>()
+            / 1e5;
+    let clamped = |radiance: Vec3| {
+        radiance * (MAX_RADIANCE_RATIO * mean / luminance(radiance).max(1e-9)).min(1.0)
+    };
+    map.map(clamped).expect("the scaled map is valid")
 }
 
 /// Samplers with printed errors at equal time, relative to the first sampler.
-const EQUAL_TIME_SAMPLERS: [usize; 3] = [1, 2, 5];
+const EQUAL_TIME_SAMPLERS: [usize; 2] = [1, 2];
 
 /// Number of rays per run of [`ray_time_ns`].
 const RAYS: u32 = 4096;
@@ -335,8 +302,8 @@ pub fn run(args: &Args) -> ExitCode {
             )
         })
         .collect();
-    let light = PreparedEnvironment::new(environment);
-    let ray_ns = ray_time_ns(&loaded, &light.environment);
+    let light = clamp_radiance(environment);
+    let ray_ns = ray_time_ns(&loaded, &light);
     println!("{ray_ns:.0} ns for a ray and its environment lookup\n");
     let mut titles = vec!["material".to_owned()];
     titles.extend(SAMPLERS.map(str::to_owned));
@@ -363,7 +330,7 @@ pub fn run(args: &Args) -> ExitCode {
             };
             let cuts = rows.iter().map(|row| row.1).sum::<usize>() as f64 / rows.len() as f64;
             let mut cells = vec![name];
-            cells.extend([0, 1, 2, 3, 4, 5].map(|k| {
+            cells.extend((0..SAMPLERS.len()).map(|k| {
                 format!("{:.3}", mean(&|stats| stats[k].variance / stats[0].mean.powi(2)))
             }));
             cells.extend(VARIANCE_RATIOS.map(|(a, b)| {
@@ -375,7 +342,7 @@ pub fn run(args: &Args) -> ExitCode {
             }));
             cells.push(format!("{cuts:.0}"));
             cells.extend(
-                [0, 1, 2, 3, 4, 5].map(|k| format!("{:.0}", mean(&|stats| stats[k].time_ns))),
+                (0..SAMPLERS.len()).map(|k| format!("{:.0}", mean(&|stats| stats[k].time_ns))),
             );
             print_row(cells);
         };

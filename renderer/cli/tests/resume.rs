@@ -75,7 +75,7 @@ fn noise_thresholds_stop_resumed_renderings_at_the_same_sample() {
 #[test]
 fn finished_images_get_more_samples() {
     let independent = SCENE.replace("\"zsobol\"", "\"independent\"");
-    let tree = "--light-sampling material-tree --bsdf-sampling bounds --sky-sampling product";
+    let tree = "--light-sampling material-tree --bsdf-sampling bounds";
     for (scene, options) in [
         (&*SCENE, ""),
         (&independent, ""),

@@ -120,8 +120,6 @@ pub struct PathSettings {
     pub light_sampling: LightSampling,
     /// How a direction is sampled at a surface.
     pub bsdf_sampling: BsdfSampling,
-    /// How environment lights are sampled.
-    pub environment_sampling: EnvironmentSampling,
     /// Whether paths are guided.
     pub guiding: Guiding,
 }
@@ -268,15 +266,6 @@ choice! {
         Bounds = "bounds":
             "From compiled bounds on `brdf`, for all shaders (Clarberg et al. 2010 §6.2)",
         Cosine = "cosine": "Proportional to the cosine",
-    }
-}
-choice! {
-    /// How the path tracer samples an environment map.
-    EnvironmentSampling: Map {
-        Map = "map": "Proportional to its radiance",
-        Product = "product":
-            "By the product of its radiance and compiled bounds on the BRDF (Clarberg & \
-             Akenine-Möller 2008)",
     }
 }
 choice! {

@@ -1,5 +1,5 @@
-//! Training affects noise only: guided and branching paths have the same expected image, which does
-//! not depend on threads or on the part of the image that is rendered.
+//! Training affects noise only: guided and branching paths, and material weights of light trees, have
+//! the same expected image. It does not depend on threads or on the part of the image.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{TestScene, assert_images_agree, load_scene, pfm, render};
 use lightbound::film::{FilmOptions, RenderedImage};
 use lightbound::integrator::{self, TrainingStats};
 use lightbound::render::{RenderOptions, render_with};
-use lightbound::settings::{BsdfSampling, EnvironmentSampling, Guiding, LightSampling};
+use lightbound::settings::{BsdfSampling, Guiding, LightSampling};
 use lightbound_pbrt::build::{Overrides, PathOverrides};
 
 /// A room that is lit through a door, with diffuse, glossy, and partly specular surfaces.
@@ -97,19 +97,18 @@ fn guiding_keeps_means_in_other_modes() {
     );
     let plain = render(&load(&text, guided(Guiding::Off), 1), 2);
     let modes = [
-        (LightSampling::Power, BsdfSampling::Bounds, EnvironmentSampling::Map),
-        (LightSampling::MaterialTree, BsdfSampling::Cosine, EnvironmentSampling::Map),
-        (LightSampling::Tree, BsdfSampling::Shader, EnvironmentSampling::Product),
+        (LightSampling::Power, BsdfSampling::Bounds),
+        (LightSampling::MaterialTree, BsdfSampling::Cosine),
+        (LightSampling::Tree, BsdfSampling::Shader),
     ];
-    for (seed, (lights, bsdf, environment)) in modes.into_iter().enumerate() {
+    for (seed, (lights, bsdf)) in modes.into_iter().enumerate() {
         let path = PathOverrides {
             light_sampling: Some(lights),
             bsdf_sampling: Some(bsdf),
-            environment_sampling: Some(environment),
             guiding: Some(Guiding::On),
         };
         let trained = render(&load(&text, path, 10 + seed as u32), 2);
-        assert_images_agree(&plain, &trained, 4.5, &format!("{lights:?} {bsdf:?} {environment:?}"));
+        assert_images_agree(&plain, &trained, 4.5, &format!("{lights:?} {bsdf:?}"));
     }
 }
 
@@ -143,4 +142,43 @@ fn paths_do_not_branch_where_their_first_vertices_have_all_noise() {
     );
     let (_, training) = render_trained(&load(&text, guided(Guiding::On), 5), 2);
     assert_eq!(training.unwrap().branches, 1);
+}
+
+/// A floor of a material under 100 lights.
+fn floor_under_lights(material: &str) -> String {
+    let light = |i: u32| {
+        let [x, y, z] = [i % 10, i / 10, i * 7 % 10].map(|k| f64::from(k) - 4.5);
+        format!(
+            "LightSource \"point\" \"rgb I\" [1 1 1] \"point3 from\" [{x} {y} {}]\n",
+            2.5 + 0.4 * z
+        )
+    };
+    let lights: String = (0..100).map(light).collect();
+    format!(
+        r#"Film "rgb" "integer xresolution" 64 "integer yresolution" 64
+        Sampler "zsobol" "integer pixelsamples" 16
+        LookAt 0 -8 3  0 0 0  0 0 1
+        Camera "perspective" "float fov" 50
+        Integrator "path" "integer maxdepth" 2
+        WorldBegin
+        {lights}
+        Material {material}
+        Shape "bilinearmesh" "point3 P" [-6 -6 0  6 -6 0  -6 6 0  6 6 0]"#
+    )
+}
+
+#[test]
+fn training_chooses_material_weights_for_glossy_surfaces_under_many_lights() {
+    let path = |lights| PathOverrides { light_sampling: Some(lights), ..PathOverrides::default() };
+    let glossy = floor_under_lights("\"conductor\" \"float roughness\" 0.15");
+    let (chosen, training) = render_trained(&load(&glossy, path(LightSampling::Auto), 1), 2);
+    assert!(training.unwrap().material_weights);
+    let (tree, training) = render_trained(&load(&glossy, path(LightSampling::Tree), 2), 2);
+    assert!(!training.unwrap().material_weights);
+    assert_images_agree(&tree, &chosen, 4.0, "material weights");
+    let ratio = variance(&chosen) / variance(&tree);
+    assert!(ratio < 0.5, "{ratio}");
+    let diffuse = floor_under_lights("\"diffuse\"");
+    let (_, training) = render_trained(&load(&diffuse, path(LightSampling::Auto), 3), 2);
+    assert!(!training.unwrap().material_weights);
 }

@@ -52,7 +52,6 @@ Examples:
   lightbound render scene.pbrt --spp 4096 --noise-threshold 0.02
   lightbound render manylights.pbrt --light-sampling material-tree
   lightbound render scene.pbrt --bsdf-sampling bounds
-  lightbound render outdoors.pbrt --sky-sampling product
   lightbound render scene.pbrt --environment studio.hdr
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume

@@ -5,7 +5,7 @@ use crate::numbers::choice;
 use lightbound::choice::Choice;
 use lightbound::part::Attributes;
 use lightbound::settings::{
-    BsdfSampling, EnvironmentSampling, Guiding, LightSampling, Method, MethodName, PathSettings,
+    BsdfSampling, Guiding, LightSampling, Method, MethodName, PathSettings,
 };
 use lightbound_image::write::Attribute;
 use lightbound_pbrt::build::PathOverrides;
@@ -21,10 +21,6 @@ pub struct PathArgs {
     /// Sampling of directions at surfaces; affects only noise [default: the scene's, or shader]
     #[arg(long, value_parser = choice::<BsdfSampling>())]
     bsdf_sampling: Option<BsdfSampling>,
-
-    /// Sampling of environment maps; affects only noise [default: the scene's, or map]
-    #[arg(long = "sky-sampling", value_parser = choice::<EnvironmentSampling>())]
-    environment_sampling: Option<EnvironmentSampling>,
 
     /// Guide paths to where training paths found light; affects only noise [default: the scene's,
     /// or auto]
@@ -42,7 +38,6 @@ impl PathArgs {
         PathOverrides {
             light_sampling: self.light_sampling,
             bsdf_sampling: self.bsdf_sampling,
-            environment_sampling: self.environment_sampling,
             guiding: self.guiding,
         }
     }
@@ -52,7 +47,6 @@ impl PathArgs {
         let options = [
             ("--light-sampling", self.light_sampling.is_some()),
             ("--bsdf-sampling", self.bsdf_sampling.is_some()),
-            ("--sky-sampling", self.environment_sampling.is_some()),
             ("--guiding", self.guiding.is_some()),
         ];
         match (method, options.into_iter().find(|(_, given)| *given)) {
@@ -72,7 +66,6 @@ pub fn attributes(settings: &PathSettings) -> Attributes {
     let names = [
         ("lightSampling", settings.light_sampling.name()),
         ("bsdfSampling", settings.bsdf_sampling.name()),
-        ("skySampling", settings.environment_sampling.name()),
         ("guiding", settings.guiding.name()),
     ];
     names
@@ -91,7 +84,6 @@ mod tests {
         let others = [
             PathSettings { light_sampling: LightSampling::Uniform, ..base },
             PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..base },
-            PathSettings { environment_sampling: EnvironmentSampling::Product, ..base },
             PathSettings { guiding: Guiding::Off, ..base },
         ];
         assert!(others.iter().all(|other| attributes(other) != attributes(&base)));

@@ -44,10 +44,6 @@ impl SplitBudget {
     /// For a path vertex: its tree is used for one sampled direction and one light sample.
     pub const POINT: SplitBudget = SplitBudget { splits: 48, uncertainty: 0.1 };
 
-    /// For a tree that is only used for products with an environment light, next to the shader's
-    /// own sampler.
-    pub const COARSE: SplitBudget = SplitBudget { splits: 12, uncertainty: 0.1 };
-
     /// For a tabulated tree, which is used for many points.
     pub const TABLE: SplitBudget = SplitBudget { splits: 96, uncertainty: 0.05 };
 }

@@ -139,13 +139,6 @@ impl DirectionCell {
         CellChildren { boxes, centers: mirror(centers(&min, &max), &signs) }
     }
 
-    /// Returns the directions of the centres of the cell's children.
-    #[inline]
-    pub fn centers(&self, sides: SurfaceSides) -> [Lanes; 3] {
-        let QuadrantRectangles { min, max, signs } = self.mirrored(sides);
-        mirror(centers(&min, &max), &signs)
-    }
-
     /// Returns the cell's children, mirrored into the positive quadrant.
     #[inline]
     fn mirrored(&self, sides: SurfaceSides) -> QuadrantRectangles {

@@ -7,13 +7,11 @@
 //! and upper bounds on it (Clarberg et al. 2010 §6.2). Directions are sampled from the tree, and
 //! the density of any direction is looked up in it. If the parameters of a material are constant,
 //! its trees are cached in a [table](TreeTable), provided that its lobes move with `wo` as tables
-//! assume. The [product](ProductDistribution) of a tree and an environment map can be sampled as
-//! well.
+//! assume.
 
 mod builder;
 mod cells;
 mod kernels;
-mod product;
 mod table;
 mod table_suitability;
 #[cfg(test)]
@@ -22,6 +20,5 @@ mod tree;
 
 pub use builder::{AdaptiveBuilder, SplitBudget};
 pub use kernels::BrdfKernels;
-pub use product::{ProductDistribution, ProductEnvironment};
 pub use table::{ShiftedTree, TreeTable};
 pub use tree::DirectionTree;

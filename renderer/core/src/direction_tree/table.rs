@@ -108,9 +108,9 @@ impl TreeTable {
 /// A direction tree, shifted in the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct ShiftedTree<'a> {
-    pub(super) tree: &'a DirectionTree,
+    tree: &'a DirectionTree,
     /// Offset of `wo` from the centre of the cell, in the disk.
-    pub(super) shift: Vec2,
+    shift: Vec2,
 }
 
 impl ShiftedTree<'_> {
@@ -134,7 +134,7 @@ impl ShiftedTree<'_> {
 
     /// Maps a direction of the tree to the shading frame.
     #[inline]
-    pub(super) fn shifted(&self, tree_wi: Vec3) -> Vec3 {
+    fn shifted(&self, tree_wi: Vec3) -> Vec3 {
         let xy = tree_wi.truncate() - self.shift;
         let height2 = 1.0 - xy.length_squared();
         if height2 > 0.0 {
@@ -162,7 +162,7 @@ impl ShiftedTree<'_> {
     /// Maps a direction in the shading frame to the tree. The result has the same z, so it is not a
     /// unit vector.
     #[inline]
-    pub(super) fn unshifted(&self, wi: Vec3) -> Vec3 {
+    fn unshifted(&self, wi: Vec3) -> Vec3 {
         let shifted = wi.truncate() + self.shift;
         let xy = if shifted.length_squared() < 1.0 { shifted } else { -wi.truncate() };
         xy.extend(wi.z)

@@ -11,16 +11,16 @@ use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, SurfaceSides,
 use std::sync::Arc;
 
 /// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
-pub(super) const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
+const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
 
-pub(super) fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
+fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
     let ((s, c), (sin, cos)) = (theta.to_radians().sin_cos(), phi.to_radians().sin_cos());
     vec3(s * cos, s * sin, c)
 }
 
 /// A shader with the kernels for direction trees.
-pub(super) struct TestShader {
-    pub binding: ShaderBinding,
+struct TestShader {
+    binding: ShaderBinding,
     kernels: BrdfKernels,
 }
 
@@ -34,26 +34,26 @@ impl TestShader {
         TestShader { binding: ShaderBinding::new(Arc::new(program), vec![]), kernels }
     }
 
-    pub fn library() -> Vec<TestShader> {
+    fn library() -> Vec<TestShader> {
         library::LIBRARY.iter().map(|entry| TestShader::new(entry.name, entry.text)).collect()
     }
 
-    pub fn name(&self) -> &str {
+    fn name(&self) -> &str {
         &self.binding.program.name
     }
 
     /// Returns the words of the material parameters. `value` returns the value of each component.
-    pub fn parameters(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
+    fn parameters(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
         let words =
             |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
         self.binding.program.settable.iter().flat_map(words).collect()
     }
 
-    pub fn default_parameters(&self) -> Vec<u32> {
+    fn default_parameters(&self) -> Vec<u32> {
         self.parameters(|p, k| p.default.as_ref().expect("the library has defaults")[k])
     }
 
-    pub fn random_parameters(&self, seed: u32) -> Vec<u32> {
+    fn random_parameters(&self, seed: u32) -> Vec<u32> {
         let mut index = 0;
         self.parameters(|p, _| {
             index += 1;
@@ -61,17 +61,17 @@ impl TestShader {
         })
     }
 
-    pub fn tree(&self, wo: Vec3, parameters: &[u32]) -> DirectionTree {
+    fn tree(&self, wo: Vec3, parameters: &[u32]) -> DirectionTree {
         let mut tree = DirectionTree::cosine(self.binding.program.sides);
         self.build(wo, parameters, &mut tree);
         tree
     }
 
-    pub fn build(&self, wo: Vec3, parameters: &[u32], tree: &mut DirectionTree) {
+    fn build(&self, wo: Vec3, parameters: &[u32], tree: &mut DirectionTree) {
         self.build_with_budget(&SplitBudget::POINT, wo, parameters, tree);
     }
 
-    pub fn build_with_budget(
+    fn build_with_budget(
         &self,
         budget: &SplitBudget,
         wo: Vec3,
@@ -86,13 +86,13 @@ impl TestShader {
         );
     }
 
-    pub fn table(&self) -> TreeTable {
+    fn table(&self) -> TreeTable {
         TreeTable::new(self.binding.program.sides, 1, SplitBudget::POINT.splits, 1 << 30)
             .expect("the table fits")
     }
 
     /// Returns the luminance of s for light directions.
-    pub fn s_luminance(&self, wi: &[Vec3], wo: Vec3, parameters: &[u32]) -> Vec<f32> {
+    fn s_luminance(&self, wi: &[Vec3], wo: Vec3, parameters: &[u32]) -> Vec<f32> {
         let kernel = &self.binding.program.evaluate;
         let mut inputs = Batch::new(kernel.target(), 6 + parameters.len(), wi.len());
         let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), wi.len());
@@ -111,12 +111,12 @@ impl TestShader {
     }
 }
 
-pub(super) fn random_vec2(random: &mut Random) -> Vec2 {
+fn random_vec2(random: &mut Random) -> Vec2 {
     vec2(uniform(random), uniform(random))
 }
 
 /// Returns a random `wo`, above the surface for one-sided shaders.
-pub(super) fn any_wo(random: &mut Random, sides: SurfaceSides) -> Vec3 {
+fn any_wo(random: &mut Random, sides: SurfaceSides) -> Vec3 {
     let w = unit(random);
     let factor = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
     let w = vec3(w.x, w.y, w.z * factor).normalize();

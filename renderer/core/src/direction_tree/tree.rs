@@ -7,7 +7,6 @@
 //! contains it. It equals the density of the sample, up to rounding.
 
 use super::cells::{DirectionCell, LEVELS, division, position, width};
-use super::table::ShiftedTree;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2};
@@ -54,16 +53,6 @@ impl DirectionTree {
         self.nodes.extend(nodes);
     }
 
-    /// Returns the tree as a [`ShiftedTree`] with shift 0.
-    pub fn unshifted(&self) -> ShiftedTree<'_> {
-        ShiftedTree { tree: self, shift: Vec2::ZERO }
-    }
-
-    /// Returns the split cells, the domain first.
-    pub(super) fn nodes(&self) -> &[Node] {
-        &self.nodes
-    }
-
     /// Size of a split cell, bytes.
     pub const NODE_BYTES: usize = size_of::<Node>();
 
@@ -106,7 +95,7 @@ impl DirectionTree {
     }
 
     /// Returns the density in a cell with mass `mass` at `level`, per area of the domain.
-    pub(super) fn mean_density(&self, mass: f32, level: u32) -> f32 {
+    fn mean_density(&self, mass: f32, level: u32) -> f32 {
         mass * (1u64 << (3 * level)) as f32 / width(self.sides)
     }
 
@@ -212,7 +201,7 @@ impl DirectionTree {
 
 /// The path of cells that contain a direction. It is stored as the direction's position in
 /// fixed-point coordinates.
-pub(super) struct CellPath {
+struct CellPath {
     x: u32,
     y: u32,
 }
@@ -220,7 +209,7 @@ pub(super) struct CellPath {
 impl CellPath {
     /// Creates the path of a direction.
     #[inline]
-    pub fn new(wi: Vec3, sides: SurfaceSides) -> CellPath {
+    fn new(wi: Vec3, sides: SurfaceSides) -> CellPath {
         let p = position(wi) * vec2(1.0 / width(sides), 1.0);
         let scale = (1u32 << PATH_BITS) as f32;
         CellPath { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
@@ -228,7 +217,7 @@ impl CellPath {
 
     /// Returns the lane of the next cell. Levels must be visited in order, from 0.
     #[inline]
-    pub fn child(&mut self, level: u32) -> usize {
+    fn child(&mut self, level: u32) -> usize {
         let (columns, rows) = division(level);
         let (column, row) = (take_bits(&mut self.x, columns), take_bits(&mut self.y, rows));
         column * rows + row
@@ -247,7 +236,7 @@ fn take_bits(x: &mut u32, count: usize) -> usize {
 /// Samples a child of a cell by its mass: a column, then a row within it. `u` is remapped to
 /// [0, 1)² for reuse.
 #[inline]
-pub(super) fn sample_child(mass: &Lanes, level: u32, u: &mut Vec2) -> Option<usize> {
+fn sample_child(mass: &Lanes, level: u32, u: &mut Vec2) -> Option<usize> {
     let (columns, rows) = division(level);
     let mut sums = [0.0; 4];
     for (sum, masses) in sums.iter_mut().zip(mass.chunks_exact(rows)) {

@@ -26,8 +26,6 @@ pub(super) struct DirectionSampling {
 struct ShaderSampling {
     binding: ShaderBinding,
     strategy: Strategy,
-    /// Used by [`Strategy::Trees`] and for products with an environment light.
-    trees: Option<Trees>,
 }
 
 /// How directions are sampled for a shader.
@@ -38,7 +36,7 @@ enum Strategy {
     /// With a cosine density.
     Cosine(DirectionTree),
     /// From direction trees.
-    Trees,
+    Trees(Trees),
 }
 
 /// Direction trees of a shader. Material parameters may have a table of trees. Otherwise, a tree is
@@ -48,21 +46,14 @@ struct Trees {
     kernels: Arc<BrdfKernels>,
     /// Tables of trees, sorted by the words of the material parameters.
     tables: Vec<(Box<[u32]>, TreeTable)>,
-    /// Budget of trees built per point.
-    budget: SplitBudget,
 }
 
 impl DirectionSampling {
-    /// Compiles the kernels. If `products` is set, all shaders get trees for products with an
-    /// environment light.
+    /// Compiles the kernels.
     ///
     /// # Errors
     /// If a kernel cannot be compiled.
-    pub fn new(
-        scene: &Scene,
-        sampling: BsdfSampling,
-        products: bool,
-    ) -> Result<DirectionSampling, ProgramError> {
+    pub fn new(scene: &Scene, sampling: BsdfSampling) -> Result<DirectionSampling, ProgramError> {
         let arena = Arena::new();
         // Bindings of one program differ only in their textures.
         let mut compiled: Vec<(Arc<Program>, Arc<BrdfKernels>)> = Vec::new();
@@ -84,19 +75,12 @@ impl DirectionSampling {
                     Strategy::Cosine(DirectionTree::cosine(binding.program.sides))
                 }
                 BsdfSampling::Shader if binding.has_valid_sampler => Strategy::Shader,
-                BsdfSampling::Shader | BsdfSampling::Bounds => Strategy::Trees,
+                BsdfSampling::Shader | BsdfSampling::Bounds => Strategy::Trees(Trees {
+                    kernels: kernels(&binding.program)?,
+                    tables: Vec::new(),
+                }),
             };
-            let budget = if matches!(strategy, Strategy::Trees) {
-                SplitBudget::POINT
-            } else {
-                SplitBudget::COARSE
-            };
-            let trees = if products || matches!(strategy, Strategy::Trees) {
-                Some(Trees { kernels: kernels(&binding.program)?, tables: Vec::new(), budget })
-            } else {
-                None
-            };
-            shaders.push(ShaderSampling { binding: binding.clone(), strategy, trees });
+            shaders.push(ShaderSampling { binding: binding.clone(), strategy });
         }
         let mut sampling = DirectionSampling { shaders };
         sampling.make_tables(scene);
@@ -109,14 +93,15 @@ impl DirectionSampling {
         for material in &scene.materials {
             let Material::Surface { scattering: Some(instance), .. } = material else { continue };
             let shader = &self.shaders[instance.shader as usize];
-            if let (Some(_), None, Some(words)) =
-                (&shader.trees, &shader.binding.program.setup, instance.constants())
+            if let (Strategy::Trees(_), None, Some(words)) =
+                (&shader.strategy, &shader.binding.program.setup, instance.constants())
             {
                 constants.insert((instance.shader as usize, words));
             }
         }
         for (shader, words) in &constants {
-            let ShaderSampling { binding, trees: Some(trees), .. } = &mut self.shaders[*shader]
+            let ShaderSampling { binding, strategy: Strategy::Trees(trees) } =
+                &mut self.shaders[*shader]
             else {
                 unreachable!("only shaders with trees are collected")
             };
@@ -161,7 +146,7 @@ impl<'a> DirectionPicker<'a> {
     ) {
         self.shader = shader as usize;
         self.tabulated.clear();
-        let ShaderSampling { binding, trees: Some(Trees { kernels, tables, budget }), .. } =
+        let ShaderSampling { binding, strategy: Strategy::Trees(Trees { kernels, tables }) } =
             &self.sampling.shaders[self.shader]
         else {
             return;
@@ -183,7 +168,7 @@ impl<'a> DirectionPicker<'a> {
                 })
             });
             if tabulated.is_none() {
-                builder.build(wo, parameters, budget, &mut self.trees[point]);
+                builder.build(wo, parameters, &SplitBudget::POINT, &mut self.trees[point]);
             }
             self.tabulated.push(tabulated);
         }
@@ -200,7 +185,7 @@ impl<'a> DirectionPicker<'a> {
         match &self.sampling.shaders[self.shader].strategy {
             Strategy::Shader => None,
             Strategy::Cosine(tree) => tree.sample(u),
-            Strategy::Trees => match &self.tabulated[point] {
+            Strategy::Trees(_) => match &self.tabulated[point] {
                 Some(tree) => tree.sample(u),
                 None => self.trees[point].sample(u),
             },
@@ -212,18 +197,10 @@ impl<'a> DirectionPicker<'a> {
         match &self.sampling.shaders[self.shader].strategy {
             Strategy::Shader => 0.0,
             Strategy::Cosine(tree) => tree.pdf(wi),
-            Strategy::Trees => match &self.tabulated[point] {
+            Strategy::Trees(_) => match &self.tabulated[point] {
                 Some(tree) => tree.pdf(wi),
                 None => self.trees[point].pdf(wi),
             },
-        }
-    }
-
-    /// Returns the tree of a point, for products with an environment light.
-    pub fn tree(&self, point: usize) -> ShiftedTree<'_> {
-        match &self.tabulated[point] {
-            Some(tree) => *tree,
-            None => self.trees[point].unshifted(),
         }
     }
 }

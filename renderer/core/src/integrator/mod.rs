@@ -3,7 +3,6 @@
 mod counts;
 mod cut_counts;
 mod directions;
-mod environment_sampling;
 mod fault;
 mod guiding;
 mod lane_set;

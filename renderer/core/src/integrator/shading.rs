@@ -1,8 +1,8 @@
 //! Batched shader evaluation: evaluates many shading points at a time, in full SIMD groups.
 //!
 //! The points of a batch belong to one shader. They are set and read in groups of [`COLUMN_LEN`]
-//! rows, whatever the number of lanes of the shader's target. A batch passes through the following states. Each state is a separate type, so calls in
-//! the wrong order do not compile:
+//! rows, whatever the number of lanes of the shader's target. A batch passes through the following
+//! states. Each state is a separate type, so calls in the wrong order do not compile:
 //!
 //! 1. [`ShadingBatch`] collects shading points.
 //! 2. [`PreparedBatch`] holds their material parameters and direction trees, and collects a
@@ -17,7 +17,6 @@
 use super::ShadingCounts;
 use super::directions::DirectionPicker;
 use super::lane_set::LaneSet;
-use crate::direction_tree::ShiftedTree;
 use crate::material::{Program, ShaderBinding, ShaderInstance};
 use crate::texture::Lookup;
 use lightbound_math::{COLUMN_LEN, Column, Columns, Vec3, vec2, vec3};
@@ -196,7 +195,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
     }
 
     /// Computes the material parameters of all points, and builds direction trees if directions of
-    /// the shader or products with environment lights are sampled from them.
+    /// the shader are sampled from them.
     pub fn set_up(self) -> PreparedBatch<'b, 'a> {
         let ShadingBatch { buffers, binding, points: rows } = self;
         let parameter_words = binding.program.parameter_words;
@@ -239,12 +238,6 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
     pub fn parameters(&self, point: usize) -> impl Iterator<Item = u32> {
         (0..self.binding.program.parameter_words)
             .map(move |word| self.buffers.scatter.bits(point, SCATTER_PARAMETERS + word))
-    }
-
-    /// Returns the direction tree of a point, which [`ShadingBatch::set_up`] must have built;
-    /// `None` for integrators without direction trees.
-    pub fn direction_tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
-        self.buffers.direction_picker.as_ref().map(|picker| picker.tree(point))
     }
 
     /// Sets the directions of incident light at a group of points, in the shader's frame. Points
@@ -348,11 +341,6 @@ impl<'b, 'a> SampledBatch<'b, 'a> {
     /// See [`PreparedBatch::parameters`].
     pub fn parameters(&self, point: usize) -> impl Iterator<Item = u32> {
         self.0.parameters(point)
-    }
-
-    /// See [`PreparedBatch::direction_tree`].
-    pub fn direction_tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
-        self.0.direction_tree(point)
     }
 }
 

@@ -6,7 +6,7 @@
 //! is proportional to luminance.
 
 use super::octahedral::{sphere_to_square, square_to_sphere};
-use super::{EnvironmentPyramid, Light, LightError, LightSample, abs_luminance};
+use super::{Light, LightError, LightSample, abs_luminance};
 use glam::Mat3;
 use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
@@ -110,24 +110,6 @@ impl Environment {
                     image.texels.iter().map(|texel| radiance(texel.radiance)).collect();
                 Environment::image(&texels, image.size, &image.transform, 1.0)
             }
-        }
-    }
-
-    /// Returns mean luminances over patches of all sizes, with luminance clamped to
-    /// `max_luminance`; `None` for constant or black environments.
-    pub fn pyramid(&self, max_luminance: f32) -> Option<EnvironmentPyramid> {
-        match &self.kind {
-            EnvironmentKind::Image(image)
-                if image.distribution.is_some() && max_luminance > 0.0 =>
-            {
-                Some(EnvironmentPyramid::new(
-                    &image.texels,
-                    image.size,
-                    &image.transform.inverse(),
-                    max_luminance,
-                ))
-            }
-            _ => None,
         }
     }
 

@@ -8,7 +8,6 @@ mod area;
 mod distant;
 mod environment;
 mod environment_columns;
-mod environment_pyramid;
 mod lat_long;
 mod light_columns;
 mod octahedral;
@@ -28,7 +27,6 @@ pub use environment::{
     CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
 };
 pub use environment_columns::EnvironmentColumns;
-pub use environment_pyramid::EnvironmentPyramid;
 pub use lat_long::LatLongMap;
 pub use light_columns::LightColumns;
 pub use octahedral::{sphere_to_square, square_to_sphere};
@@ -165,15 +163,6 @@ impl Lights {
         Lights { powers, lights, environments }
     }
 
-    /// Returns a copy of the lights with one light replaced by a black light.
-    pub fn without(&self, light: u32) -> Lights {
-        let mut others = self.clone();
-        others.lights[light as usize] = AnyLight::Environment(Environment::constant(Vec3::ZERO));
-        others.powers[light as usize] = 0.0;
-        others.environments.retain(|&environment| environment != light);
-        others
-    }
-
     /// Returns all lights.
     pub fn all(&self) -> &[AnyLight] {
         &self.lights
@@ -229,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn excluded_lights_have_no_power_and_keep_their_index() {
+    fn powers_are_proportional_to_emission_and_lights_keep_their_index() {
         let point = |i: f32| AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(i)));
         let environment = AnyLight::Environment(Environment::constant(Vec3::splat(0.2)));
         let lights = Lights::new(vec![point(1.0), point(0.0), environment, point(3.0)], bounds());
@@ -237,9 +226,6 @@ mod tests {
         assert!((powers[3] / powers[0] - 3.0).abs() < 1e-5 && powers[1] == 0.0 && powers[2] > 0.0);
         let environments: Vec<u32> = lights.environments().map(|(i, _)| i).collect();
         assert_eq!(environments, [2]);
-        let others = lights.without(2);
-        assert_eq!((others.environments().count(), others.all().len()), (0, 4));
-        assert_eq!(others.powers(), [powers[0], 0.0, 0.0, powers[3]]);
         assert!(lights.area(0).is_none());
     }
 

@@ -6,8 +6,8 @@ use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use lightbound::choice::Choice;
 use lightbound::settings::{
-    BoundMode, BsdfSampling, Cut, CutMode, EnvironmentSampling, ErrorMode, Guiding,
-    IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, Guiding, IntegratorSettings, LightSampling,
+    LightcutsSettings, Method, MethodName, PathSettings,
 };
 use lightbound::suggestion::did_you_mean;
 
@@ -18,8 +18,6 @@ pub struct PathOverrides {
     pub light_sampling: Option<LightSampling>,
     /// Overrides [`PathSettings::bsdf_sampling`].
     pub bsdf_sampling: Option<BsdfSampling>,
-    /// Overrides [`PathSettings::environment_sampling`].
-    pub environment_sampling: Option<EnvironmentSampling>,
     /// Overrides [`PathSettings::guiding`].
     pub guiding: Option<Guiding>,
 }
@@ -48,15 +46,8 @@ pub struct LightcutsOverrides {
 }
 
 /// Parameters of `path`.
-const PATH_PARAMS: [&str; 7] = [
-    "maxdepth",
-    "lightsampling",
-    "bsdfsampling",
-    "skysampling",
-    "guiding",
-    "lightsampler",
-    "regularize",
-];
+const PATH_PARAMS: [&str; 6] =
+    ["maxdepth", "lightsampling", "bsdfsampling", "guiding", "lightsampler", "regularize"];
 
 /// Parameters of `lightcuts`.
 const LIGHTCUTS_PARAMS: [&str; 8] =
@@ -105,15 +96,10 @@ impl Builder<'_> {
             MethodName::Path => {
                 let light_sampling = self.light_sampling(integrator)?;
                 let bsdf_sampling = choice(integrator, "bsdfsampling")?;
-                let environment_sampling = choice(integrator, "skysampling")?;
                 let guiding = choice(integrator, "guiding")?;
                 Method::Path(PathSettings {
                     light_sampling: overrides.path.light_sampling.unwrap_or(light_sampling),
                     bsdf_sampling: overrides.path.bsdf_sampling.unwrap_or(bsdf_sampling),
-                    environment_sampling: overrides
-                        .path
-                        .environment_sampling
-                        .unwrap_or(environment_sampling),
                     guiding: overrides.path.guiding.unwrap_or(guiding),
                 })
             }

@@ -75,15 +75,12 @@ pub struct Receiver {
 }
 
 impl LightSampler {
-    /// Creates the light selection for `lights` of a scene.
+    /// Creates the light selection of a scene.
     ///
     /// # Errors
     /// If the strategy requires bounds on a material that cannot be compiled.
-    pub fn new(
-        scene: &Scene,
-        lights: &Lights,
-        strategy: LightSampling,
-    ) -> Result<LightSampler, IntegratorError> {
+    pub fn new(scene: &Scene, strategy: LightSampling) -> Result<LightSampler, IntegratorError> {
+        let lights = &scene.lights;
         let power = || LightSelection::Power(AliasTable::new(lights.powers()));
         let bvh = |materials| {
             let started = Instant::now();
@@ -111,8 +108,8 @@ impl LightSampler {
                     lights.powers().iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
                 LightSelection::Power(AliasTable::new(&equal))
             }
-            LightSampling::Auto if has_one_emitter(scene, lights) => power(),
-            LightSampling::Auto => bvh(optional_materials(scene, lights)),
+            LightSampling::Auto if has_one_emitter(scene) => power(),
+            LightSampling::Auto => bvh(optional_materials(scene)),
             LightSampling::Tree => bvh(None),
             LightSampling::Power => power(),
             LightSampling::MaterialTree => bvh(Some(
@@ -156,8 +153,8 @@ pub fn emitter_count(lights: &Lights) -> usize {
 
 /// Compiles the material weights of a scene with many emitters; `None` if no shader has a lobe, or
 /// if a bound cannot be compiled.
-fn optional_materials(scene: &Scene, lights: &Lights) -> Option<MaterialWeights> {
-    if emitter_count(lights) < MANY_EMITTERS {
+fn optional_materials(scene: &Scene) -> Option<MaterialWeights> {
+    if emitter_count(&scene.lights) < MANY_EMITTERS {
         return None;
     }
     MaterialWeights::compile(&scene.shaders).ok().filter(MaterialWeights::has_lobes)
@@ -165,7 +162,8 @@ fn optional_materials(scene: &Scene, lights: &Lights) -> Option<MaterialWeights>
 
 /// Returns whether the scene has at most one emitter: one light, or one shape of at most two
 /// elements.
-fn has_one_emitter(scene: &Scene, lights: &Lights) -> bool {
+fn has_one_emitter(scene: &Scene) -> bool {
+    let lights = &scene.lights;
     let mut emitters =
         (0..).zip(lights.powers()).filter(|(_, power)| **power > 0.0).map(|(light, _)| light);
     match (emitters.next(), emitters.next(), emitters.next()) {

@@ -127,7 +127,13 @@ fn sampler(lights: &Lights, has_lobe: bool) -> LightSampler {
     };
     let materials =
         has_lobe.then(|| MaterialWeights::compile(&LIBRARY).expect("the library shaders compile"));
-    LightSampler(LightSelection::Bvh(Box::new(BvhSelection { forest, stats, materials })))
+    let are_materials_optional = false;
+    LightSampler(LightSelection::Bvh(Box::new(BvhSelection {
+        forest,
+        stats,
+        materials,
+        are_materials_optional,
+    })))
 }
 
 /// Returns a random receiver with a shader of the library, its material parameters, and the frame.
@@ -409,7 +415,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
     builder.add_light(point_light(1e-3, vec3(0.0, 0.0, 9.0)));
     builder.add_primitive(shape, material, reversed, Some((Vec3::ONE, two_sided)));
     let scene = build_scene(builder);
-    let sampler = LightSampler::new(&scene, &scene.lights, LightSampling::Tree).unwrap();
+    let sampler = LightSampler::new(&scene, LightSampling::Tree).unwrap();
     let (mut picker, mut random) = (LightPicker::new(&sampler, &scene.lights), Random(6));
     let [mut compared, mut black_hits, mut mismatches] = [0; 3];
     for _ in 0..1000 {
@@ -503,7 +509,7 @@ fn auto_uses_trees_for_more_than_one_emitter() {
             builder.add_emitter(shape, material, Vec3::ONE);
         }
         let scene = build_scene(builder);
-        let sampler = LightSampler::new(&scene, &scene.lights, LightSampling::Auto).unwrap();
+        let sampler = LightSampler::new(&scene, LightSampling::Auto).unwrap();
         assert_eq!(sampler.tree_stats().is_some(), has_tree, "case {case}");
     }
 }
@@ -537,7 +543,7 @@ fn fixed_probabilities_are_uniform_or_proportional_to_power() {
     for (strategy, expected) in
         [(LightSampling::Uniform, [0.5, 0.0, 0.5]), (LightSampling::Power, [0.25, 0.0, 0.75])]
     {
-        let sampler = LightSampler::new(&scene, &scene.lights, strategy).unwrap();
+        let sampler = LightSampler::new(&scene, strategy).unwrap();
         let mut picker = LightPicker::new(&sampler, &scene.lights);
         let mut counts = [0u32; 3];
         for k in 0..1000u32 {
@@ -562,7 +568,7 @@ fn scenes_without_emission_have_no_samples() {
             LightSampling::Tree,
             LightSampling::MaterialTree,
         ] {
-            let sampler = LightSampler::new(&scene, &scene.lights, strategy).unwrap();
+            let sampler = LightSampler::new(&scene, strategy).unwrap();
             let mut picker = LightPicker::new(&sampler, &scene.lights);
             let point = ReceiverPoint { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };
             picker.set_shading_point(&Receiver { point, lobe: None }, &[]);

@@ -213,18 +213,7 @@ impl<'a> Wavefront<'a> {
         next.sample.extend(survivors.clone().map(|lane| vertices.sample[lane]));
         next.key.extend(survivors.clone().map(|lane| vertices.key[lane]));
         if self.columns.dispersion {
-            next.dispersion.extend(survivors.clone().map(|lane| vertices.dispersion[lane]));
-        }
-        if let Some(environment) = self.environment {
-            let pdf = |lane: usize| {
-                let batch = batch.filter(|_| samples.pdf[lane] > 0.0)?;
-                let tree = batch.direction_tree(group * COLUMN_LEN + lane)?;
-                let frame = vertices.surface.frame(lane);
-                let context = vertices.environment_sample_context(lane, tree, &frame);
-                let wi = mirrored(samples.wi.get(lane), vertices.side[lane]);
-                Some(environment.pdf(&self.scene.lights, &context, wi))
-            };
-            next.environment_pdf.extend(survivors.map(|lane| pdf(lane).unwrap_or(0.0)));
+            next.dispersion.extend(survivors.map(|lane| vertices.dispersion[lane]));
         }
         if self.columns.previous_vertices {
             for lane in lanes.iter() {

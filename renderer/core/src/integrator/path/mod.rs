@@ -37,7 +37,6 @@ use self::paths::{OptionalColumns, Paths};
 use self::training::{Trained, TrainingRecorder};
 use self::vertex::VertexGroup;
 use super::directions::{DirectionPicker, DirectionSampling};
-use super::environment_sampling::EnvironmentSampler;
 use super::fault::Faults;
 use super::guiding::Guide;
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
@@ -65,8 +64,6 @@ pub struct PathTracer {
     max_depth: u32,
     lights: LightSampler,
     directions: DirectionSampling,
-    /// Product sampling of one environment light, which `lights` excludes.
-    environment: Option<EnvironmentSampler>,
     guiding: Guiding,
     /// The result of the training.
     trained: OnceLock<Trained>,
@@ -83,22 +80,15 @@ impl PathTracer {
         max_depth: u32,
         settings: &PathSettings,
     ) -> Result<PathTracer, IntegratorError> {
-        let environment = EnvironmentSampler::new(&scene.lights, settings);
-        let other_lights = environment.as_ref().map(|sampler| scene.lights.without(sampler.light));
-        let lights = LightSampler::new(
-            scene,
-            other_lights.as_ref().unwrap_or(&scene.lights),
-            settings.light_sampling,
-        )?;
+        let lights = LightSampler::new(scene, settings.light_sampling)?;
         let directions =
-            DirectionSampling::new(scene, settings.bsdf_sampling, environment.is_some()).map_err(
-                |error| IntegratorError(format!("cannot sample directions from bounds: {error}")),
-            )?;
+            DirectionSampling::new(scene, settings.bsdf_sampling).map_err(|error| {
+                IntegratorError(format!("cannot sample directions from bounds: {error}"))
+            })?;
         Ok(PathTracer {
             max_depth,
             lights,
             directions,
-            environment,
             guiding: settings.guiding,
             trained: OnceLock::new(),
         })
@@ -120,9 +110,6 @@ struct Wavefront<'a> {
     /// Words of the material parameters of the current vertex.
     scratch: Vec<u32>,
     light_picker: LightPicker<'a>,
-    environment: Option<&'a EnvironmentSampler>,
-    /// Probability of sampling `light_picker` rather than `environment`.
-    picker_probability: f32,
     shadow_rays: Vec<Ray>,
     pending: Vec<PendingContribution>,
     hits: Vec<Hit>,
@@ -325,7 +312,6 @@ impl<'a> Wavefront<'a> {
         };
         let ranks = scene.materials.iter().map(rank).collect();
         let columns = OptionalColumns {
-            environment_pdf: tracer.environment.is_some(),
             dispersion: scene.materials.iter().any(Material::disperses),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
@@ -344,9 +330,6 @@ impl<'a> Wavefront<'a> {
             columns,
             scratch: Vec::new(),
             light_picker,
-            environment: tracer.environment.as_ref(),
-            picker_probability: 1.0
-                - tracer.environment.as_ref().map_or(0.0, |sampler| sampler.probability),
             shadow_rays: Vec::new(),
             pending: Vec::new(),
             hits: Vec::new(),

@@ -143,18 +143,7 @@ impl<'a> Wavefront<'a> {
         let mut probability = [0.0; COLUMN_LEN];
         let (mut triangles, mut environment) = (LaneSet::NONE, None);
         for lane in vertices.active.iter() {
-            let (row, pick) = (group * COLUMN_LEN + lane, pick[lane]);
-            if let Some(sampler) = self.environment.filter(|sampler| sampler.selects(pick)) {
-                let frame = vertices.surface.frame(lane);
-                let sample = batch.direction_tree(row).and_then(|tree| {
-                    let context = vertices.environment_sample_context(lane, tree, &frame);
-                    sampler.sample(&self.scene.lights, &context, vec2(u[lane], v[lane]))
-                });
-                if let Some((light, pdf)) = sample {
-                    vertices.light.set(lane, &light, pdf, &frame);
-                }
-                continue;
-            }
+            let row = group * COLUMN_LEN + lane;
             if let Some(receiver) = self.receivers.get(row) {
                 self.scratch.clear();
                 if receiver.lobe.is_some() {
@@ -162,9 +151,9 @@ impl<'a> Wavefront<'a> {
                 }
                 self.light_picker.set_shading_point(receiver, &self.scratch);
             }
-            let pick = self.environment.map_or(pick, |sampler| sampler.remap(pick));
-            let Some(choice) = self.light_picker.pick([pick, pick_low[lane]]) else { continue };
-            probability[lane] = self.picker_probability * choice.probability;
+            let pick = [pick[lane], pick_low[lane]];
+            let Some(choice) = self.light_picker.pick(pick) else { continue };
+            probability[lane] = choice.probability;
             let area_light = self.light_picker.area_light(&choice);
             if area_light.is_some_and(|(light, front)| self.triangle_lights.set(lane, light, front))
             {
@@ -280,15 +269,9 @@ impl<'a> Wavefront<'a> {
         if pdf == 0.0 || le == Vec3::ZERO {
             return le;
         }
-        let light_pdf = match self.environment {
-            Some(sampler) if sampler.light == index => self.paths.environment_pdf[path],
-            _ => {
-                self.set_shading_point_to_previous_vertex(path);
-                let d = self.paths.rays[path].d;
-                self.picker_probability * self.light_picker.environment_pdf(index, d, light_pdf)
-            }
-        };
-        le * power_heuristic(pdf, light_pdf)
+        self.set_shading_point_to_previous_vertex(path);
+        let d = self.paths.rays[path].d;
+        le * power_heuristic(pdf, self.light_picker.environment_pdf(index, d, light_pdf))
     }
 
     /// Returns the radiance of an area light that a path's ray hits, with MIS weights as in
@@ -303,7 +286,7 @@ impl<'a> Wavefront<'a> {
         }
         self.set_shading_point_to_previous_vertex(path);
         let light_pdf = self.light_picker.area_light_pdf(light, &ray, self.hits[path].t, ng);
-        le * power_heuristic(pdf, self.picker_probability * light_pdf)
+        le * power_heuristic(pdf, light_pdf)
     }
 
     /// Adds the contributions with unoccluded shadow rays.

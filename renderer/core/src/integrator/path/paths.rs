@@ -20,9 +20,6 @@ pub(super) struct Paths {
     /// Index of the sample within the wavefront.
     pub sample: Vec<u32>,
     pub key: Vec<PathKey>,
-    /// Density of the ray's direction under environment product sampling, 1/sr; empty if the
-    /// environment is not sampled in this way.
-    pub environment_pdf: Vec<f32>,
     /// Empty if no material of the scene disperses light.
     pub dispersion: Vec<Dispersion>,
     /// The previous vertex of each path; empty for camera rays, and if light densities do not
@@ -35,8 +32,6 @@ pub(super) struct Paths {
 /// The columns that only some scenes need.
 #[derive(Clone, Copy)]
 pub(super) struct OptionalColumns {
-    /// [`Paths::environment_pdf`].
-    pub environment_pdf: bool,
     /// [`Paths::dispersion`].
     pub dispersion: bool,
     /// [`Paths::previous_vertices`].
@@ -61,7 +56,6 @@ impl Paths {
         self.eta_scale.clear();
         self.sample.clear();
         self.key.clear();
-        self.environment_pdf.clear();
         self.dispersion.clear();
         self.previous_vertices.clear();
         self.previous_parameters.clear();
@@ -81,9 +75,6 @@ impl Paths {
         self.eta_scale.push(1.0);
         self.sample.push(sample);
         self.key.push(key);
-        if columns.environment_pdf {
-            self.environment_pdf.push(0.0);
-        }
         if columns.dispersion {
             self.dispersion.push(Dispersion::default());
         }

@@ -1,15 +1,13 @@
 //! Path vertices: shading points where paths may continue, in groups of SIMD lanes.
 
 use super::paths::{Dispersion, Paths};
-use crate::direction_tree::ShiftedTree;
 use crate::geometry::InteractionColumns;
-use crate::integrator::environment_sampling::EnvironmentSampleContext;
 use crate::integrator::guiding::{GUIDE_AXES, Guide};
 use crate::integrator::lane_set::LaneSet;
 use crate::light::LightColumns;
 use crate::material::{GRAZING_COSINE, PathWavelength, ShaderInstance, Specular};
 use lightbound_math::sampling::{PathKey, Sampler};
-use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Vec3, vec3};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Vec3, vec3};
 use lightbound_shader::SurfaceSides;
 
 /// Up to [`COLUMN_LEN`] vertices with materials of one shader, or without a shader.
@@ -163,17 +161,6 @@ impl<'a> VertexGroup<'a> {
     /// Returns the wavelength of a path, with a random number to select one.
     pub fn wavelength(&self, lane: usize) -> PathWavelength {
         PathWavelength { nm: self.dispersion[lane].nm, u: self.bsdf_u.0[1][lane] }
-    }
-
-    /// Returns the context for environment product sampling. `tree` is the vertex's direction tree,
-    /// and `frame` its shading frame.
-    pub fn environment_sample_context<'s>(
-        &self,
-        lane: usize,
-        tree: ShiftedTree<'s>,
-        frame: &'s Frame,
-    ) -> EnvironmentSampleContext<'s> {
-        EnvironmentSampleContext { tree, frame, side: self.side[lane] }
     }
 }
 

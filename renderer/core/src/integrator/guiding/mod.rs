@@ -2,7 +2,7 @@
 //! them.
 //!
 //! The guide is a density of the two random numbers from which a shader samples its direction, for
-//! each cell of the scene (Guo et al. 2018, *Primary Sample Space Path Tracing*). Shaders map
+//! each cell of the scene (Guo et al. 2018, *Primary Sample Space Path Guiding*). Shaders map
 //! uniform numbers to directions in proportion to the BSDF, so the densities multiply to one that
 //! resembles BSDF × incident light, and shaders need no changes. Contributions are divided by the
 //! guide's density, which is positive everywhere, so the image is unbiased.

@@ -232,7 +232,8 @@ impl Trained {
 
 impl PathTracer {
     /// Trains a guide, and chooses the number of branches and the weights of light trees. The result
-    /// depends only on the scene, the resolution and the seed. Returns `None` if the options stop the training.
+    /// depends only on the scene, the resolution and the seed. Returns `None` if the options stop
+    /// the training.
     pub(super) fn train(
         &self,
         scene: &Scene,

@@ -249,7 +249,9 @@ fn matrix(exact: Option<glam::DMat3>) -> Mat3 {
 choice! {
     /// How the path tracer selects a light at a shading point.
     LightSampling: Auto {
-        Auto = "auto": "`tree`, or `power` if the scene has only one emitter",
+        Auto = "auto":
+            "`tree`; `power` if the scene has only one emitter; `material-tree` if it has 32 or more \
+             and training finds that this pays",
         Uniform = "uniform": "With equal probabilities",
         Power = "power": "Proportional to power",
         Tree = "tree":

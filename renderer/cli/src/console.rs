@@ -4,8 +4,8 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Prints a line to stderr and ignores errors: a closed stderr must not end the program.
@@ -126,6 +126,7 @@ impl Console {
             plan,
             skipped: AtomicU64::new(0),
             start: Instant::now(),
+            prepared: OnceLock::new(),
             done: AtomicU64::new(0),
             noise: Mutex::default(),
             next_update: Mutex::default(),
@@ -146,6 +147,8 @@ pub struct Progress {
     /// Planned camera samples that a checkpoint already has.
     skipped: AtomicU64,
     start: Instant,
+    /// Time from the start to the first sample.
+    prepared: OnceLock<Duration>,
     done: AtomicU64,
     /// The last estimate of the error.
     noise: Mutex<Option<f64>>,
@@ -171,10 +174,14 @@ impl Progress {
         self.bar.suspend(|| warn(warning));
     }
 
-    /// Adds finished camera samples, and shows the sample rate.
+    /// Adds finished camera samples, and shows the sample rate. The first call with 0 ends the
+    /// preparation.
     pub fn advance(&self, samples: u64) {
-        let done = self.done.fetch_add(samples, Ordering::Relaxed) + samples;
-        self.show(done, |elapsed| format!("  {}", rate(done, elapsed)));
+        let prepared = *self.prepared.get_or_init(|| self.start.elapsed());
+        if samples > 0 {
+            let done = self.done.fetch_add(samples, Ordering::Relaxed) + samples;
+            self.show(done, |elapsed| format!("  {}", rate(done, elapsed - prepared)));
+        }
     }
 
     /// Sets the number of camera samples that a checkpoint already has.
@@ -229,7 +236,8 @@ impl Progress {
     /// See [`Plan::estimate`]; what a checkpoint already has does not count.
     fn estimate(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
         let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
-        Plan { total, ..self.plan }.estimate(elapsed, done)
+        let prepared = self.prepared.get().copied().unwrap_or_default();
+        Plan { total, ..self.plan }.estimate(elapsed, prepared, done)
     }
 
     /// Prints the state as a line of JSON. Errors do not end the program; they are reported once,
@@ -277,11 +285,12 @@ struct Plan {
 
 impl Plan {
     /// Estimates the finished fraction and the remaining time, assuming that all samples take
-    /// equally long. A time limit that ends the work earlier takes precedence, but every pixel gets
-    /// a sample.
-    fn estimate(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
-        let seconds = elapsed.as_secs_f64();
-        let needed = |samples: u64| seconds * samples as f64 / done.max(1) as f64;
+    /// equally long after the preparation. A time limit that ends the work earlier takes precedence,
+    /// but every pixel gets a sample.
+    fn estimate(&self, elapsed: Duration, prepared: Duration, done: u64) -> (f64, Duration) {
+        let (seconds, prepared) = (elapsed.as_secs_f64(), prepared.as_secs_f64());
+        let needed =
+            |samples: u64| prepared + (seconds - prepared) * samples as f64 / done.max(1) as f64;
         let limit = self
             .limit
             .map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.required)));
@@ -351,30 +360,42 @@ mod tests {
 
     #[test]
     fn time_left_is_extrapolated_from_samples() {
-        let (fraction, left) = plan(None).estimate(10 * SECOND, 250);
+        let (fraction, left) = plan(None).estimate(10 * SECOND, Duration::ZERO, 250);
         assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
-        assert_eq!(plan(None).estimate(10 * SECOND, 1000), (1.0, Duration::ZERO));
+        assert_eq!(plan(None).estimate(10 * SECOND, Duration::ZERO, 1000), (1.0, Duration::ZERO));
+    }
+
+    #[test]
+    fn preparation_is_not_extrapolated() {
+        let (fraction, left) = plan(None).estimate(12 * SECOND, 2 * SECOND, 250);
+        assert!(
+            (fraction - 12.0 / 42.0).abs() < 1e-9 && left == 30 * SECOND,
+            "{fraction} {left:?}"
+        );
     }
 
     #[test]
     fn time_limit_bounds_the_time_left() {
-        let (fraction, left) = plan(Some(20 * SECOND)).estimate(10 * SECOND, 250);
+        let (fraction, left) = plan(Some(20 * SECOND)).estimate(10 * SECOND, Duration::ZERO, 250);
         assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
-        let (fraction, left) = plan(Some(100 * SECOND)).estimate(10 * SECOND, 250);
+        let (fraction, left) = plan(Some(100 * SECOND)).estimate(10 * SECOND, Duration::ZERO, 250);
         assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
-        assert_eq!(plan(Some(20 * SECOND)).estimate(30 * SECOND, 250), (1.0, Duration::ZERO));
+        assert_eq!(
+            plan(Some(20 * SECOND)).estimate(30 * SECOND, Duration::ZERO, 250),
+            (1.0, Duration::ZERO)
+        );
     }
 
     #[test]
     fn time_limit_allows_one_sample_per_pixel() {
-        let (fraction, left) = plan(Some(SECOND)).estimate(10 * SECOND, 50);
+        let (fraction, left) = plan(Some(SECOND)).estimate(10 * SECOND, Duration::ZERO, 50);
         assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
     }
 
     #[test]
     fn estimate_is_finite_without_finished_samples() {
-        assert_eq!(plan(None).estimate(Duration::ZERO, 0), (0.0, Duration::ZERO));
-        assert!(plan(None).estimate(SECOND, 0).0 < 0.01);
+        assert_eq!(plan(None).estimate(Duration::ZERO, Duration::ZERO, 0), (0.0, Duration::ZERO));
+        assert!(plan(None).estimate(SECOND, Duration::ZERO, 0).0 < 0.01);
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn help_and_version_are_printed() {
 #[test]
 fn errors_in_options_name_the_remedy() {
     let dir = SceneDir::new();
-    let cases: [(&[&str], &str); 28] = [
+    let cases: [(&[&str], &str); 30] = [
         (&["--integrator", "magic"], "path, lightcuts"),
         (&["--error", "-1"], "as in 0.02"),
         (&["--error-mode", "sum"], "cluster, total"),
@@ -60,6 +60,8 @@ fn errors_in_options_name_the_remedy() {
         (&["--integrator", "lightcuts", "--light-sampling", "auto"], "add --integrator path"),
         (&["--bsdf-sampling", "best"], "shader, bounds, cosine"),
         (&["--integrator", "lightcuts", "--bsdf-sampling", "bounds"], "add --integrator path"),
+        (&["--guiding", "maybe"], "auto, on, off"),
+        (&["--integrator", "lightcuts", "--guiding", "off"], "add --integrator path"),
         (&["--accel", "kd"], "builtin"),
         (&["--target", "avx512"], "interpreter, sse, avx, avx2"),
         (&["--spp", "0"], "from 1 to 16777216"),

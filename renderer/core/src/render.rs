@@ -34,7 +34,8 @@ pub struct RenderOptions<'a> {
     pub film: FilmOptions,
     /// No new job is started once this is set.
     pub stop: &'a AtomicBool,
-    /// Called after each job, with its number of camera samples.
+    /// Called with 0 once the integrator is prepared, and after each job with its number of camera
+    /// samples.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -332,6 +333,7 @@ impl<'a> Work<'a> {
         let (start, cpu_start) = (Instant::now(), cpu_time());
         if self.jobs < end {
             self.integrator.prepare(self.scene, self.settings, self.options);
+            (self.options.progress)(0);
         }
         let wall_before = self.stats.wall - self.earlier_wall;
         let stop_reason = |job: usize| {

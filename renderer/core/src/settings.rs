@@ -250,8 +250,8 @@ choice! {
     /// How the path tracer selects a light at a shading point.
     LightSampling: Auto {
         Auto = "auto":
-            "`tree`; `power` if the scene has only one emitter; `material-tree` if it has 32 or more \
-             and training finds that this pays",
+            "`tree`; `power` if the scene has only one emitter; `material-tree` if it has 32 lights \
+             or more, and training finds that this pays (see --guiding)",
         Uniform = "uniform": "With equal probabilities",
         Power = "power": "Proportional to power",
         Tree = "tree":

@@ -90,6 +90,10 @@ impl Integrator for RecordingTracer {
     ) -> Box<dyn Worker + 'a> {
         Box::new(RecordingWorker(self.0.worker(scene, settings)))
     }
+
+    fn prepare(&self, scene: &Scene, settings: &RenderSettings, options: &RenderOptions) {
+        self.0.prepare(scene, settings, options);
+    }
 }
 
 fn path_tracer(scene: &Scene) -> PathTracer {

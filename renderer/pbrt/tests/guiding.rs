@@ -4,11 +4,12 @@
 mod common;
 
 use common::{TestScene, assert_images_agree, load_scene, pfm, render};
-use lightbound::film::{FilmOptions, RenderedImage};
+use lightbound::film::{FeatureLayers, FilmOptions, RenderedImage};
 use lightbound::integrator::{self, TrainingStats};
 use lightbound::render::{RenderOptions, render_with};
 use lightbound::settings::{BsdfSampling, Guiding, LightSampling};
 use lightbound_pbrt::build::{Overrides, PathOverrides};
+use std::sync::atomic::AtomicBool;
 
 /// A room that is lit through a door, with diffuse, glossy, and partly specular surfaces.
 const ROOM: &str = r#"
@@ -82,7 +83,7 @@ fn guiding_reduces_noise_and_keeps_means() {
     let (trained, training) = render_trained(&load(ROOM, guided(Guiding::Auto), 2), 2);
     let training = training.unwrap();
     let guide = training.guide.expect("the guide helps");
-    assert!(training.branches > 1 && guide.cells > 8, "{training:?}");
+    assert!(training.branches > 1 && guide.cells > 8 && guide.moment_ratio < 0.9, "{training:?}");
     assert_images_agree(&plain, &trained, 4.0, "guided");
     let (plain, trained) = (variance(&plain), variance(&trained));
     assert!(trained < 0.5 * plain, "{trained} {plain}");
@@ -114,34 +115,65 @@ fn guiding_keeps_means_in_other_modes() {
 
 #[test]
 fn training_does_not_depend_on_threads_or_on_the_part_of_the_image() {
+    // More pixels than the training image has, and many tiles.
     let scene = |settings: &str| {
-        let film = format!("\"integer yresolution\" 32 {settings}");
-        let text = ROOM.replace("\"integer yresolution\" 32", &film);
-        load(&text.replace("pixelsamples\" 64", "pixelsamples\" 4"), guided(Guiding::On), 3)
+        let film = format!("\"integer xresolution\" 240 \"integer yresolution\" 150 {settings}");
+        let text = ROOM.replace("\"integer xresolution\" 32 \"integer yresolution\" 32", &film);
+        load(&text.replace("pixelsamples\" 64", "pixelsamples\" 1"), guided(Guiding::On), 3)
     };
     let whole = scene("");
     let (image, training) = render_trained(&whole, 1);
-    let (parallel, _) = render_trained(&whole, 3);
+    let (parallel, of_parallel) = render_trained(&whole, 3);
     assert_eq!(image.radiance, parallel.radiance);
-    let (part, of_part) = render_trained(&scene("\"integer pixelbounds\" [5 20 7 30]"), 2);
-    assert_eq!(training.unwrap().guide, of_part.unwrap().guide);
+    let (part, of_part) = render_trained(&scene("\"integer pixelbounds\" [105 120 70 130]"), 2);
+    let guide = training.unwrap().guide;
+    assert!(guide == of_parallel.unwrap().guide && guide == of_part.unwrap().guide);
     for (y, row) in part.radiance.chunks(15).enumerate() {
-        assert_eq!(row, &image.radiance[32 * (y + 7) + 5..][..15]);
+        assert_eq!(row, &image.radiance[240 * (y + 70) + 105..][..15]);
     }
 }
 
 #[test]
-fn paths_do_not_branch_where_their_first_vertices_have_all_noise() {
+fn direct_light_alone_needs_no_training() {
     let text = ROOM.replace("\"integer maxdepth\" 6", "\"integer maxdepth\" 1");
     let (_, training) = render_trained(&load(&text, guided(Guiding::On), 4), 2);
     assert_eq!(training, None);
-    // Dispersion: all branches would share the wavelength of the path.
+}
+
+#[test]
+fn paths_of_dispersive_scenes_do_not_branch() {
     let text = ROOM.replace(
         "\"dielectric\" \"float roughness\" 0.1",
         "\"dielectric\" \"float roughness\" 0.1 \"spectrum eta\" \"glass-F11\"",
     );
     let (_, training) = render_trained(&load(&text, guided(Guiding::On), 5), 2);
     assert_eq!(training.unwrap().branches, 1);
+}
+
+#[test]
+fn stopped_training_leaves_no_guide_and_no_samples() {
+    let scene = load(ROOM, guided(Guiding::On), 6);
+    let integrator = integrator::new(&scene, &scene.settings.integrator).unwrap();
+    let stop = AtomicBool::new(true);
+    let options = RenderOptions { threads: 2, stop: &stop, ..RenderOptions::default() };
+    let image = render_with(&scene, &scene.settings, &*integrator, &options).image;
+    assert_eq!((image.max_samples, integrator.training()), (0, None));
+}
+
+#[test]
+fn guides_do_not_add_noise_to_the_albedo() {
+    let text = ROOM.replace("pixelsamples\" 64", "pixelsamples\" 4");
+    let diffuse = &text[..text.find("AttributeBegin\n    Material \"conductor\"").unwrap()];
+    let albedo = |guiding| {
+        let scene = load(diffuse, guided(guiding), 7);
+        let integrator = integrator::new(&scene, &scene.settings.integrator).unwrap();
+        let film = FilmOptions { features: FeatureLayers::ALL, ..FilmOptions::default() };
+        let options = RenderOptions { threads: 2, film, ..RenderOptions::default() };
+        let rendering = render_with(&scene, &scene.settings, &*integrator, &options);
+        assert_eq!(integrator.training().is_some(), guiding == Guiding::On);
+        rendering.image.features.expect("the features are recorded").albedo
+    };
+    assert_eq!(albedo(Guiding::On), albedo(Guiding::Off));
 }
 
 /// A floor of a material under 100 lights.

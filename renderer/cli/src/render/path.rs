@@ -25,9 +25,9 @@ pub struct PathArgs {
     /// Guide paths to where training paths found light; affects only noise [default: the scene's,
     /// or auto]
     ///
-    /// Paths may also branch at their first surface. Training takes as long as up to seven samples
-    /// per pixel of an image of 32,768 pixels. It depends on the scene, the resolution and the
-    /// seed, but not on the number of samples.
+    /// Training also decides whether paths branch at their first surface, and about `auto` light
+    /// sampling. It takes as long as about eight samples per pixel of an image of 32,768 pixels. It
+    /// depends on the scene, the resolution and the seed, but not on the number of samples.
     #[arg(long, value_parser = choice::<Guiding>())]
     guiding: Option<Guiding>,
 }

@@ -50,8 +50,12 @@ pub trait Integrator: Sync {
         None
     }
 
-    /// Does the work that must precede all samples, the first time. The options do not affect its
-    /// result, unless they stop it.
+    /// Does the work that must precede all samples, the first time. Wrappers must forward it. The
+    /// options do not affect its result, unless they stop it.
+    ///
+    /// # Panics
+    /// May panic if the settings have another resolution or seed than those of the first call: the
+    /// result depends on them.
     fn prepare(&self, _scene: &Scene, _settings: &RenderSettings, _options: &RenderOptions) {}
 
     /// Creates the worker of one thread. It reuses its buffers from tile to tile.

@@ -1,5 +1,7 @@
 //! Piecewise constant densities on the unit square.
 
+use lightbound_math::sampling::ONE_MINUS_EPSILON;
+
 /// Number of bins along each axis.
 const RESOLUTION: usize = 8;
 
@@ -70,18 +72,19 @@ impl Histogram {
 }
 
 /// Returns a density proportional to the roots of second moments, mixed with the uniform density;
-/// `uniform` is its share. It is the density with the least variance (Rath et al. 2020, §4).
+/// `uniform` is its share. The roots minimise the variance (Rath et al. 2020, §4), the mixture
+/// limits the weights of contributions.
 fn mixed_density(moments: &[f32; BINS], uniform: f32) -> [f32; BINS] {
     let roots = moments.map(f32::sqrt);
     let scale = BINS as f32 / roots.iter().sum::<f32>();
-    if scale.is_finite() {
+    if scale > 0.0 && scale.is_finite() {
         roots.map(|root| uniform + (1.0 - uniform) * (scale * root))
     } else {
         [1.0; BINS]
     }
 }
 
-/// Shares of the uniform density to choose from. The least limits the weight of a contribution.
+/// Shares of the uniform density to choose from. The smallest bounds the weight of a contribution.
 const UNIFORM_SHARES: [f32; 3] = [0.25, 0.5, 1.0];
 
 /// The density of a cell, with second moments of contributions.
@@ -103,7 +106,8 @@ impl CellDensity {
             let held_out_moment = |fold: usize| -> f64 {
                 let density = mixed_density(&blurred[fold], share);
                 let held_out = &folds[1 - fold].bins;
-                held_out.iter().zip(density).map(|(moment, q)| f64::from(moment / q)).sum()
+                let moments = held_out.iter().zip(density);
+                moments.map(|(&moment, q)| f64::from(moment) / f64::from(q)).sum()
             };
             held_out_moment(0) + held_out_moment(1)
         };
@@ -170,10 +174,8 @@ fn sample_interval(cumulative: &[f32; RESOLUTION], u: f32) -> (usize, f32, f32) 
     let end = cumulative.get(interval + 1).copied().unwrap_or(1.0);
     let probability = end - start;
     let x = (interval as f32 + (u - start) / probability) * (1.0 / RESOLUTION as f32);
-    (interval, x.min(LARGEST_BELOW_ONE), probability * RESOLUTION as f32)
+    (interval, x.min(ONE_MINUS_EPSILON), probability * RESOLUTION as f32)
 }
-
-const LARGEST_BELOW_ONE: f32 = 1.0 - f32::EPSILON / 2.0;
 
 #[cfg(test)]
 mod tests {
@@ -214,7 +216,7 @@ mod tests {
     #[test]
     fn points_at_the_corners_stay_in_the_square() {
         let density = UnitSquareDensity::new(&std::array::from_fn(|i| 1.0 + 9.0 * (i % 3) as f32));
-        for u in [[0.0, 0.0], [LARGEST_BELOW_ONE; 2], [0.0, LARGEST_BELOW_ONE]] {
+        for u in [[0.0, 0.0], [ONE_MINUS_EPSILON; 2], [0.0, ONE_MINUS_EPSILON]] {
             let (point, pdf) = density.sample(u);
             assert!(point.iter().all(|x| (0.0..1.0).contains(x)) && pdf > 0.0, "{point:?} {pdf}");
         }

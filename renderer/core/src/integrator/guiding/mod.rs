@@ -10,7 +10,8 @@
 //! Cells are the leaves of a [`SpatialTree`] over positions and normals, and have about the same
 //! number of training samples (after Müller et al. 2017, *Practical Path Guiding*). The density of
 //! a cell is proportional to the root of the second moment of the contributions to the image (Rath
-//! et al. 2020, *Variance-Aware Path Guiding*). Cross-validation tells how far to trust it.
+//! et al. 2020, *Variance-Aware Path Guiding*). Cross-validation selects the share of the
+//! uniform density.
 
 mod density;
 mod spatial_tree;

@@ -93,11 +93,6 @@ impl MaterialWeights {
         })
     }
 
-    /// Returns whether a shader has a lobe.
-    pub fn has_lobe(&self, shader: u32) -> bool {
-        self.indices[shader as usize].is_some()
-    }
-
     /// Returns whether any shader has a lobe.
     pub fn has_lobes(&self) -> bool {
         self.indices.iter().any(Option::is_some)
@@ -167,6 +162,11 @@ struct ProbeGroup {
 }
 
 impl WeightEvaluator<'_> {
+    /// Returns whether a shader has a lobe.
+    pub fn has_lobe(&self, shader: u32) -> bool {
+        self.indices[shader as usize].is_some()
+    }
+
     /// Sets the shading point. `parameters` are the words of its material parameters.
     ///
     /// # Panics

@@ -8,7 +8,7 @@
 //!   clusters below each child, and compiled bounds on s over the directions to the child.
 //! - `auto` is `power` if the scene has only one emitter. One emitter is one light, or one shape of
 //!   two elements, such as a rectangle of two triangles. For one emitter, a tree gains little or
-//!   nothing, and takes a fifth to a half of the time. With more emitters, it is `tree`. With many,
+//!   nothing, and takes a fifth to a half of the time. Otherwise, it is `tree`. With many lights,
 //!   training may choose `material-tree`.
 //!
 //! **Exact probabilities.** [`LightPicker::pick`] multiplies the probabilities of its choices along
@@ -57,20 +57,20 @@ struct BvhSelection {
     stats: LightTreeStats,
     /// Material weights, for `material-tree`.
     materials: Option<MaterialWeights>,
-    /// Whether the material weights are used only if training finds that they pay.
-    are_materials_optional: bool,
+    /// Material weights that are used if training finds that they pay, for `auto`.
+    optional_materials: Option<MaterialWeights>,
 }
 
-/// Minimum number of emitters for which `auto` considers material weights. With fewer emitters,
-/// they rarely pay.
-pub const MANY_EMITTERS: usize = 32;
+/// Minimum number of lights for which `auto` considers material weights. With fewer lights, they
+/// rarely pay. Each triangle of an emitter is a light.
+const MANY_LIGHTS: usize = 32;
 
 /// A shading point for which a light is selected.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver {
     /// Position and normal.
     pub point: ReceiverPoint,
-    /// The BSDF lobe, if [`LightSampler::uses_lobe`].
+    /// The BSDF lobe, if [`LightPicker::uses_lobe`].
     pub lobe: Option<Lobe>,
 }
 
@@ -94,12 +94,12 @@ impl LightSampler {
                 bytes: forest.bytes(),
                 points: forest.tree.points().len(),
             };
-            let are_materials_optional = strategy == LightSampling::Auto;
+            let optional_materials = None;
             LightSelection::Bvh(Box::new(BvhSelection {
                 forest,
                 stats,
                 materials,
-                are_materials_optional,
+                optional_materials,
             }))
         };
         Ok(LightSampler(match strategy {
@@ -109,14 +109,24 @@ impl LightSampler {
                 LightSelection::Power(AliasTable::new(&equal))
             }
             LightSampling::Auto if has_one_emitter(scene) => power(),
-            LightSampling::Auto => bvh(optional_materials(scene)),
-            LightSampling::Tree => bvh(None),
+            LightSampling::Auto | LightSampling::Tree => bvh(None),
             LightSampling::Power => power(),
             LightSampling::MaterialTree => bvh(Some(
                 MaterialWeights::compile(&scene.shaders)
                     .map_err(|error| IntegratorError(error.to_string()))?,
             )),
         }))
+    }
+
+    /// Compiles material weights that training may choose: for light trees with many lights, if a
+    /// shader has a lobe, and all bounds can be compiled.
+    pub fn add_optional_materials(&mut self, scene: &Scene) {
+        if let LightSelection::Bvh(bvh) = &mut self.0
+            && has_many_lights(&scene.lights)
+        {
+            let weights = MaterialWeights::compile(&scene.shaders).ok();
+            bvh.optional_materials = weights.filter(MaterialWeights::has_lobes);
+        }
     }
 
     /// Returns statistics of the light trees, if there are any.
@@ -133,31 +143,14 @@ impl LightSampler {
     }
 
     /// Returns whether training should decide about material weights.
-    pub fn are_materials_optional(&self) -> bool {
-        let LightSelection::Bvh(bvh) = &self.0 else { return false };
-        bvh.materials.is_some() && bvh.are_materials_optional
-    }
-
-    /// Returns whether selection probabilities depend on a shader's lobe, if material weights are
-    /// used.
-    pub fn uses_lobe(&self, shader: u32) -> bool {
-        let LightSelection::Bvh(bvh) = &self.0 else { return false };
-        bvh.materials.as_ref().is_some_and(|weights| weights.has_lobe(shader))
+    pub fn has_optional_materials(&self) -> bool {
+        matches!(&self.0, LightSelection::Bvh(bvh) if bvh.optional_materials.is_some())
     }
 }
 
-/// Returns the number of lights with positive power.
-pub fn emitter_count(lights: &Lights) -> usize {
-    lights.powers().iter().filter(|power| **power > 0.0).count()
-}
-
-/// Compiles the material weights of a scene with many emitters; `None` if no shader has a lobe, or
-/// if a bound cannot be compiled.
-fn optional_materials(scene: &Scene) -> Option<MaterialWeights> {
-    if emitter_count(&scene.lights) < MANY_EMITTERS {
-        return None;
-    }
-    MaterialWeights::compile(&scene.shaders).ok().filter(MaterialWeights::has_lobes)
+/// Returns whether a scene has many lights with positive power.
+pub fn has_many_lights(lights: &Lights) -> bool {
+    lights.powers().iter().filter(|power| **power > 0.0).count() >= MANY_LIGHTS
 }
 
 /// Returns whether the scene has at most one emitter: one light, or one shape of at most two
@@ -182,7 +175,6 @@ pub struct LightPicker<'a> {
     sampler: &'a LightSampler,
     lights: &'a Lights,
     material: Option<material::WeightEvaluator<'a>>,
-    uses_materials: bool,
     receiver: Option<Receiver>,
     /// Scratch buffers: the path from a leaf to its root, and the probes of the current node.
     path: Vec<Slot>,
@@ -207,20 +199,23 @@ struct LeafSample {
 }
 
 impl<'a> LightPicker<'a> {
-    /// Creates a picker for the lights of `sampler`.
-    pub fn new(sampler: &'a LightSampler, lights: &'a Lights) -> LightPicker<'a> {
-        let material = match &sampler.0 {
-            LightSelection::Bvh(bvh) => bvh.materials.as_ref().map(MaterialWeights::evaluator),
+    /// Creates a picker for the lights of `sampler`. `use_optional` turns on optional material
+    /// weights.
+    pub fn new(
+        sampler: &'a LightSampler,
+        lights: &'a Lights,
+        use_optional: bool,
+    ) -> LightPicker<'a> {
+        let materials = match &sampler.0 {
+            LightSelection::Bvh(bvh) => {
+                let optional = bvh.optional_materials.as_ref().filter(|_| use_optional);
+                bvh.materials.as_ref().or(optional)
+            }
             LightSelection::Power(_) => None,
         };
+        let material = materials.map(MaterialWeights::evaluator);
         let (path, probes) = (Vec::new(), Probes::default());
-        let uses_materials = !sampler.are_materials_optional();
-        LightPicker { sampler, lights, material, uses_materials, receiver: None, path, probes }
-    }
-
-    /// Sets whether to use optional material weights.
-    pub fn use_optional_materials(&mut self, uses_materials: bool) {
-        self.uses_materials = uses_materials || !self.sampler.are_materials_optional();
+        LightPicker { sampler, lights, material, receiver: None, path, probes }
     }
 
     /// See [`LightSampler::depends_on_point`].
@@ -230,7 +225,7 @@ impl<'a> LightPicker<'a> {
 
     /// Returns whether selection probabilities depend on a shader's lobe.
     pub fn uses_lobe(&self, shader: u32) -> bool {
-        self.uses_materials && self.sampler.uses_lobe(shader)
+        self.material.as_ref().is_some_and(|material| material.has_lobe(shader))
     }
 
     /// Returns and resets the counts of shader evaluations.

@@ -127,18 +127,17 @@ fn sampler(lights: &Lights, has_lobe: bool) -> LightSampler {
     };
     let materials =
         has_lobe.then(|| MaterialWeights::compile(&LIBRARY).expect("the library shaders compile"));
-    let are_materials_optional = false;
     LightSampler(LightSelection::Bvh(Box::new(BvhSelection {
         forest,
         stats,
         materials,
-        are_materials_optional,
+        optional_materials: None,
     })))
 }
 
 /// Returns a random receiver with a shader of the library, its material parameters, and the frame.
 fn random_receiver(
-    sampler: &LightSampler,
+    picker: &LightPicker,
     random: &mut Random,
     k: usize,
 ) -> (Receiver, Vec<u32>, Frame) {
@@ -152,7 +151,7 @@ fn random_receiver(
     let p = random.cube();
     let view = Viewpoint::new(p, &frame, side);
     let lobe = Lobe { shader, view, wo: view.local_direction(wo), both_sides };
-    let lobe = sampler.uses_lobe(shader).then_some(lobe);
+    let lobe = picker.uses_lobe(shader).then_some(lobe);
     (
         Receiver { point: ReceiverPoint { p, n: side * frame.n, both_sides }, lobe },
         parameters,
@@ -186,10 +185,10 @@ fn probabilities_sum_to_one_and_match_sampling_frequency() {
         let leaves = forest.tree.points().len() as u32;
         assert!(leaves > 1100, "{leaves}");
         let (mut picker, mut random, mut unlit_points) =
-            (LightPicker::new(&sampler, &lights), Random(3), 0);
+            (LightPicker::new(&sampler, &lights, false), Random(3), 0);
         let mut total_probability = 0.0;
         for k in 0..36 {
-            let (receiver, parameters, _) = random_receiver(&sampler, &mut random, k);
+            let (receiver, parameters, _) = random_receiver(&picker, &mut random, k);
             picker.set_shading_point(&receiver, &parameters);
             let probabilities: Vec<f32> =
                 (0..leaves).map(|leaf| picker.leaf_probability(forest, leaf)).collect();
@@ -246,9 +245,9 @@ fn reflected_light_has_positive_probability() {
             .expect("the library shaders compile");
         let mut material = BoundEvaluator::new(&bounds);
         let (mut picker, mut random, mut lit, mut excluded) =
-            (LightPicker::new(&sampler, &lights), Random(8), 0, 0);
+            (LightPicker::new(&sampler, &lights, false), Random(8), 0, 0);
         for k in 0..if cfg!(debug_assertions) { 120 } else { 5000 } {
-            let (receiver, parameters, frame) = random_receiver(&sampler, &mut random, k);
+            let (receiver, parameters, frame) = random_receiver(&picker, &mut random, k);
             let shader = k % LIBRARY.len();
             let side = 1f32.copysign(receiver.point.n.dot(frame.n));
             let view = Viewpoint::new(receiver.point.p, &frame, side);
@@ -309,10 +308,10 @@ fn hit_density_matches_sample_density() {
     let (scene, lights) = all_lights();
     for has_lobe in [false, true] {
         let sampler = sampler(&lights, has_lobe);
-        let (mut picker, mut random) = (LightPicker::new(&sampler, &lights), Random(4));
+        let (mut picker, mut random) = (LightPicker::new(&sampler, &lights, false), Random(4));
         let [mut surfaces, mut environments] = [0; 2];
         for k in 0..60 {
-            let (receiver, parameters, _) = random_receiver(&sampler, &mut random, k);
+            let (receiver, parameters, _) = random_receiver(&picker, &mut random, k);
             picker.set_shading_point(&receiver, &parameters);
             for _ in 0..100 {
                 let u_pick = [random.unit(), random.unit()];
@@ -416,7 +415,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
     builder.add_primitive(shape, material, reversed, Some((Vec3::ONE, two_sided)));
     let scene = build_scene(builder);
     let sampler = LightSampler::new(&scene, LightSampling::Tree).unwrap();
-    let (mut picker, mut random) = (LightPicker::new(&sampler, &scene.lights), Random(6));
+    let (mut picker, mut random) = (LightPicker::new(&sampler, &scene.lights, false), Random(6));
     let [mut compared, mut black_hits, mut mismatches] = [0; 3];
     for _ in 0..1000 {
         let p = 2.0 * random.cube();
@@ -528,7 +527,7 @@ fn all_library_shaders_but_diffuse_have_lobes() {
     let weights = MaterialWeights::compile(&LIBRARY).expect("the library shaders compile");
     for (shader, binding) in (0..).zip(LIBRARY.iter()) {
         assert_eq!(
-            weights.has_lobe(shader),
+            weights.evaluator().has_lobe(shader),
             binding.program.name != "diffuse.wgsl",
             "{}",
             binding.program.name
@@ -544,7 +543,7 @@ fn fixed_probabilities_are_uniform_or_proportional_to_power() {
         [(LightSampling::Uniform, [0.5, 0.0, 0.5]), (LightSampling::Power, [0.25, 0.0, 0.75])]
     {
         let sampler = LightSampler::new(&scene, strategy).unwrap();
-        let mut picker = LightPicker::new(&sampler, &scene.lights);
+        let mut picker = LightPicker::new(&sampler, &scene.lights, false);
         let mut counts = [0u32; 3];
         for k in 0..1000u32 {
             let (light, pdf) =
@@ -569,7 +568,7 @@ fn scenes_without_emission_have_no_samples() {
             LightSampling::MaterialTree,
         ] {
             let sampler = LightSampler::new(&scene, strategy).unwrap();
-            let mut picker = LightPicker::new(&sampler, &scene.lights);
+            let mut picker = LightPicker::new(&sampler, &scene.lights, false);
             let point = ReceiverPoint { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };
             picker.set_shading_point(&Receiver { point, lobe: None }, &[]);
             assert!(

@@ -3,8 +3,7 @@
 use super::next_event::PreviousVertex;
 use super::training::TrainingVertex;
 use super::vertex::{VertexGroup, mirrored};
-use super::{CERTAIN_SURVIVAL_DEPTH, MAX_SURVIVAL, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
-use crate::film::FeatureLayers;
+use super::{MAX_SURVIVAL, MAX_SURVIVAL_DEPTH, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, SampledBatch, eta_ratio};
 use fearless_simd::{Level, Simd, dispatch};
@@ -115,7 +114,7 @@ impl VertexGroup<'_> {
     ) {
         let (mut alive, mut nan) = ([false; COLUMN_LEN], [false; COLUMN_LEN]);
         let has_roulette = depth >= ROULETTE_DEPTH;
-        let max_survival = if depth < CERTAIN_SURVIVAL_DEPTH { 1.0 } else { MAX_SURVIVAL };
+        let max_survival = if depth < MAX_SURVIVAL_DEPTH { 1.0 } else { MAX_SURVIVAL };
         for lane in 0..COLUMN_LEN {
             let eta = samples.eta[lane];
             let eta_scale = self.eta_scale[lane] * eta * eta;
@@ -153,10 +152,20 @@ impl<'a> Wavefront<'a> {
         group: usize,
         batch: Option<&SampledBatch<'_, 'a>>,
         depth: u32,
-        features: FeatureLayers,
+        records_albedo: bool,
     ) {
-        let vertices = &mut self.groups[group];
-        let samples = &mut self.bsdf_samples;
+        self.sample_directions(group, batch);
+        if records_albedo {
+            self.record_albedo(group);
+        }
+        if depth < self.continuation_limit {
+            self.append_continuations(group, batch, depth);
+        }
+    }
+
+    /// Samples the directions of a group.
+    pub(super) fn sample_directions(&mut self, group: usize, batch: Option<&SampledBatch<'_, 'a>>) {
+        let (vertices, samples) = (&mut self.groups[group], &mut self.bsdf_samples);
         match batch {
             Some(batch) => {
                 batch.directions(group, &mut self.wi, &mut self.bsdf);
@@ -165,15 +174,15 @@ impl<'a> Wavefront<'a> {
             None => samples.lanes = LaneSet::NONE,
         }
         vertices.sample_specular(samples);
-        if features.albedo {
-            for lane in vertices.active.iter() {
-                let (weight, eta): (Vec3, f32) = (samples.weight.get(lane), samples.eta[lane]);
-                *self.samples.albedo_mut(vertices.feature_index[lane]) =
-                    if samples.lanes.contains(lane) { weight * eta * eta } else { Vec3::ZERO };
-            }
-        }
-        if depth < self.continuation_limit {
-            self.append_continuations(group, batch, depth);
+    }
+
+    /// Records the albedo of a group, from the sampled directions.
+    pub(super) fn record_albedo(&mut self, group: usize) {
+        let (vertices, samples) = (&self.groups[group], &self.bsdf_samples);
+        for lane in vertices.active.iter() {
+            let (weight, eta): (Vec3, f32) = (samples.weight.get(lane), samples.eta[lane]);
+            *self.samples.albedo_mut(vertices.feature_index[lane]) =
+                if samples.lanes.contains(lane) { weight * eta * eta } else { Vec3::ZERO };
         }
     }
 

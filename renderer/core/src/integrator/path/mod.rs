@@ -54,7 +54,7 @@ use crate::light::{LightColumns, TriangleLightColumns};
 use crate::material::{Material, ShaderBinding};
 use crate::render::RenderOptions;
 use crate::scene::Scene;
-use crate::settings::{Guiding, PathSettings, RenderSettings};
+use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings};
 use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
@@ -83,7 +83,10 @@ impl PathTracer {
         max_depth: u32,
         settings: &PathSettings,
     ) -> Result<PathTracer, IntegratorError> {
-        let lights = LightSampler::new(scene, settings.light_sampling)?;
+        let mut lights = LightSampler::new(scene, settings.light_sampling)?;
+        if settings.light_sampling == LightSampling::Auto && settings.guiding != Guiding::Off {
+            lights.add_optional_materials(scene);
+        }
         let directions =
             DirectionSampling::new(scene, settings.bsdf_sampling).map_err(|error| {
                 IntegratorError(format!("cannot sample directions from bounds: {error}"))
@@ -164,11 +167,10 @@ const MAX_GROUPS: usize = 4;
 /// Rank of mixed materials.
 const MIXED: u32 = u32::MAX;
 
-/// First scattering event after which Russian roulette may terminate paths with any throughput.
-const CERTAIN_SURVIVAL_DEPTH: u32 = 8;
+/// First scattering event at which the survival probability is limited to [`MAX_SURVIVAL`].
+const MAX_SURVIVAL_DEPTH: u32 = 8;
 
-/// Maximum survival probability from [`CERTAIN_SURVIVAL_DEPTH`] on, so that paths between perfect
-/// mirrors terminate.
+/// Maximum survival probability of long paths, so that paths between perfect mirrors terminate.
 const MAX_SURVIVAL: f32 = 0.99;
 
 impl Integrator for PathTracer {
@@ -185,10 +187,13 @@ impl Integrator for PathTracer {
     }
 
     fn prepare(&self, scene: &Scene, settings: &RenderSettings, options: &RenderOptions) {
-        if self.trained.get().is_none()
-            && let Some(trained) = self.train(scene, settings, options)
-        {
-            self.trained.get_or_init(|| trained);
+        match self.trained.get() {
+            Some(trained) => trained.assert_is_for(settings),
+            None => {
+                if let Some(trained) = self.train(scene, settings, options) {
+                    self.trained.get_or_init(|| trained);
+                }
+            }
         }
     }
 
@@ -228,6 +233,10 @@ impl Integrator for FaultyPathTracer {
 
     fn prepare(&self, scene: &Scene, settings: &RenderSettings, options: &RenderOptions) {
         self.tracer.prepare(scene, settings, options);
+    }
+
+    fn training(&self) -> Option<TrainingStats> {
+        self.tracer.training()
     }
 }
 
@@ -318,8 +327,11 @@ impl<'a> Wavefront<'a> {
             dispersion: scene.materials.iter().any(Material::disperses),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
-        let mut light_picker = LightPicker::new(&tracer.lights, &scene.lights);
-        light_picker.use_optional_materials(trained.is_some_and(|t| t.material_weights));
+        let light_picker = LightPicker::new(
+            &tracer.lights,
+            &scene.lights,
+            trained.is_some_and(|trained| trained.material_weights),
+        );
         Wavefront {
             scene,
             settings,
@@ -473,7 +485,7 @@ impl<'a> Wavefront<'a> {
         let Some(batch) = batch else {
             if !is_last_event {
                 (0..self.group_count)
-                    .for_each(|group| self.sample_bsdf(group, None, depth, features));
+                    .for_each(|group| self.sample_bsdf(group, None, depth, features.albedo));
             }
             return;
         };
@@ -487,17 +499,19 @@ impl<'a> Wavefront<'a> {
             }
         }
         if !is_last_event {
-            self.branch(batch, depth, features);
+            self.branch(batch, depth, features.albedo);
         }
     }
 
     /// Samples the next rays of the paths in a batch. Paths may branch at their first vertices.
-    fn branch(
-        &mut self,
-        mut batch: PreparedBatch<'_, 'a>,
-        depth: u32,
-        mut features: FeatureLayers,
-    ) {
+    fn branch(&mut self, mut batch: PreparedBatch<'_, 'a>, depth: u32, mut records_albedo: bool) {
+        let guide = self.guide_at(depth);
+        if records_albedo && guide.is_some() {
+            // Densities of the guide would add noise.
+            batch = self.record_unguided_albedo(batch);
+            self.set_directions(&mut batch, guide);
+            records_albedo = false;
+        }
         let branches = if depth == 0 && self.continuation_limit > 0 { self.branches } else { 1 };
         if branches > 1 {
             let groups = &mut self.groups[..self.group_count];
@@ -505,18 +519,48 @@ impl<'a> Wavefront<'a> {
         }
         for branch in 0..branches {
             if branch > 0 {
-                for (index, group) in self.groups[..self.group_count].iter_mut().enumerate() {
-                    group.begin_branch(&self.samples.sampler, 2 * depth + 2, self.guide);
-                    batch.set_directions(index, group.active, &group.direction_u);
+                for group in &mut self.groups[..self.group_count] {
+                    group.begin_branch(&self.samples.sampler, 2 * depth + 2);
                 }
-                features = FeatureLayers::NONE;
+                self.set_directions(&mut batch, guide);
+                records_albedo = false;
             }
             let sampled = batch.sample();
             for group in 0..self.group_count {
-                self.sample_bsdf(group, Some(&sampled), depth, features);
+                self.sample_bsdf(group, Some(&sampled), depth, records_albedo);
             }
             batch = sampled.into_prepared();
         }
+    }
+
+    /// Records the albedo of the vertices in a batch, for directions without a guide.
+    fn record_unguided_albedo<'b>(
+        &mut self,
+        mut batch: PreparedBatch<'b, 'a>,
+    ) -> PreparedBatch<'b, 'a> {
+        self.set_directions(&mut batch, None);
+        let sampled = batch.sample();
+        for group in 0..self.group_count {
+            let dispersion = self.groups[group].dispersion;
+            self.sample_directions(group, Some(&sampled));
+            self.record_albedo(group);
+            // The path has not selected a wavelength yet.
+            self.groups[group].dispersion = dispersion;
+        }
+        sampled.into_prepared()
+    }
+
+    /// Sets the random numbers for directions in a batch.
+    fn set_directions(&mut self, batch: &mut PreparedBatch<'_, 'a>, guide: Option<&Guide>) {
+        for (index, group) in self.groups[..self.group_count].iter_mut().enumerate() {
+            group.set_direction_u(guide);
+            batch.set_directions(index, group.active, &group.direction_u);
+        }
+    }
+
+    /// Returns the guide, if paths continue from vertices of a scattering event.
+    fn guide_at(&self, depth: u32) -> Option<&'a Guide> {
+        self.guide.filter(|_| depth < self.continuation_limit)
     }
 
     /// Loads paths into a group, with the surfaces they hit, and adds the emission there. Records
@@ -552,6 +596,7 @@ impl<'a> Wavefront<'a> {
         depth: u32,
     ) {
         let (scene, sampler) = (self.scene, &self.samples.sampler);
+        let guide = self.guide_at(depth);
         let vertices = &mut self.groups[group];
         let binding = batch.as_deref().map(ShadingBatch::binding);
         let sides = binding.map_or(SurfaceSides::Both, |binding| binding.program.sides);
@@ -593,7 +638,7 @@ impl<'a> Wavefront<'a> {
             }
         }
         if let Some(batch) = batch {
-            vertices.set_direction_u(self.guide);
+            vertices.set_direction_u(guide);
             let [u, v] = &vertices.direction_u.0;
             batch.set_points(group, [u, v], &vertices.wo);
         }

@@ -137,8 +137,7 @@ impl<'a> Wavefront<'a> {
     /// Samples a light for each active vertex of a group.
     pub(super) fn sample_lights(&mut self, group: usize, batch: &mut PreparedBatch<'_, 'a>) {
         let vertices = &mut self.groups[group];
-        let [pick, u, v, _] = &vertices.light_u.0;
-        let pick_low = &vertices.bsdf_u.0[3];
+        let [pick, u, v, pick_low] = &vertices.light_u.0;
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
         let mut probability = [0.0; COLUMN_LEN];
         let (mut triangles, mut environment) = (LaneSet::NONE, None);

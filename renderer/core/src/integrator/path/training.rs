@@ -6,10 +6,10 @@
 //! many emitters, it tests whether the material weights of light trees pay.
 
 use super::{PathTracer, PathWorker};
-use crate::film::{Film, FilmOptions};
+use crate::film::{Film, FilmOptions, TILE, Tile};
 use crate::integrator::fault::Faults;
 use crate::integrator::guiding::{BinIndex, GUIDE_AXES, Guide, TrainingSample};
-use crate::integrator::light_sampling::{MANY_EMITTERS, emitter_count};
+use crate::integrator::light_sampling::has_many_lights;
 use crate::integrator::samples::TileSamples;
 use crate::integrator::{Counts, GuideStats, TrainingStats, Worker};
 use crate::material::Material;
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of pixels of the image that training renders. Larger images are trained at a
 /// lower resolution.
-const MAX_PIXELS: f32 = 32_768.0;
+const MAX_PIXELS: u32 = 32_768;
 
 /// Samples of each pixel, for each pass of the training. Passes use the guide of those before.
 const PASSES: [Range<u32>; 3] = [0..1, 1..3, 3..7];
@@ -38,11 +38,17 @@ const MAX_BRANCHES: u32 = 4;
 /// guide. Sampling from a guide takes up to 10 % of the time.
 const MAX_MOMENT_RATIO: f64 = 0.95;
 
-/// Samples of each pixel for the tests of light trees without and with material weights.
-const LIGHT_TREE_PASSES: [Range<u32>; 2] = [7..9, 9..11];
+/// Number of scattering events from which light is recorded, so that long paths need no more memory.
+const RECORDED_EVENTS: u32 = 8;
 
-/// Every how many tiles the light trees are tested on.
-const LIGHT_TREE_TILES: usize = 4;
+/// Samples of each pixel for the tests of light trees without and with material weights.
+const LIGHT_TREE_PASS: Range<u32> = 7..9;
+
+/// Returns whether light trees are tested on a tile: on a quarter of all, in every column and row.
+fn tests_light_trees(tile: &Tile) -> bool {
+    let Window { x0, y0, .. } = tile.window();
+    (x0 / TILE + 2 * (y0 / TILE)).is_multiple_of(4)
+}
 
 /// Time of a shader evaluation in units of that of a ray. Material weights take 22 to 42 ns for each
 /// evaluation in eleven scenes with other materials and lights; rays with their vertices take 400
@@ -74,6 +80,8 @@ pub(super) struct TrainingRecorder {
     vertices: Vec<(TrainingVertex, f32)>,
     /// Number of vertices of earlier scattering events.
     earlier: usize,
+    /// Number of scattering events so far.
+    events: u32,
     /// Radiance of each sample of a tile from first vertices.
     direct: Vec<f32>,
     samples: Vec<TrainingSample>,
@@ -83,7 +91,9 @@ pub(super) struct TrainingRecorder {
 impl TrainingRecorder {
     /// Adds a vertex of the current scattering event.
     pub fn add(&mut self, vertex: TrainingVertex) {
-        self.vertices.push((vertex, 0.0));
+        if self.events < RECORDED_EVENTS {
+            self.vertices.push((vertex, 0.0));
+        }
     }
 
     /// Ends a scattering event. `samples` have the radiance so far; `continuations` is the number of
@@ -93,15 +103,16 @@ impl TrainingRecorder {
             *before = radiance(samples, vertex.sample);
         }
         self.earlier = self.vertices.len();
-        if self.direct.is_empty() {
+        if self.events == 0 {
             self.direct.extend((0..samples.len()).map(|sample| radiance(samples, sample)));
         }
+        self.events += 1;
         self.stats.continuations += continuations as f64;
     }
 
     /// Ends the paths of a tile with `pixel_samples` adjacent samples of each pixel.
     pub fn end_paths(&mut self, samples: &TileSamples, pixel_samples: usize) {
-        self.earlier = 0;
+        (self.earlier, self.events) = (0, 0);
         self.samples.extend(self.vertices.drain(..).filter_map(|(vertex, before)| {
             let contribution = radiance(samples, vertex.sample) - before;
             let weight = contribution * contribution * vertex.pdf;
@@ -123,7 +134,7 @@ fn radiance(samples: &TileSamples, sample: u32) -> f32 {
     samples.radiance(sample).element_sum()
 }
 
-/// Error and work of a pass, and the error and cost of the light that leaves first vertices.
+/// Variance and work of a pass, in total and for direct and indirect light.
 #[derive(Clone, Copy, Default)]
 struct PassStats {
     /// Sum of the variances of pixels by direct light, relative to their squared brightness.
@@ -177,17 +188,17 @@ impl PassStats {
         self.work += rays as f64 + EVALUATION_WORK * counts.shading.evaluations as f64;
     }
 
-    /// Returns variance × work.
-    fn cost(&self) -> f64 {
+    fn variance_times_work(&self) -> f64 {
         self.total * self.work
     }
 
     /// Returns the number of continuations at first vertices with the least product of variance and
-    /// cost: n branches divide the variance by indirect light by n, and multiply its cost by n.
+    /// number of rays. n branches divide the variance of indirect light by n, and multiply its rays
+    /// by n.
     fn branches(&self) -> u32 {
         let variances = self.indirect / self.direct;
-        let costs = self.camera_rays / self.continuations;
-        let branches = (variances * costs).sqrt();
+        let rays = self.camera_rays / self.continuations;
+        let branches = (variances * rays).sqrt();
         // NaN becomes 0 before it is clamped.
         (branches.round() as u32).clamp(1, MAX_BRANCHES)
     }
@@ -215,10 +226,27 @@ pub(super) struct Trained {
     pub material_weights: bool,
     /// Wall-clock time; `None` without training.
     time: Option<Duration>,
+    /// Resolution and seed of the image.
+    image: ((u32, u32), u32),
 }
 
 impl Trained {
-    const NONE: Trained = Trained { guide: None, branches: 1, material_weights: false, time: None };
+    /// Creates the result without training.
+    fn untrained(settings: &RenderSettings) -> Trained {
+        Trained {
+            guide: None,
+            branches: 1,
+            material_weights: false,
+            time: None,
+            image: (settings.resolution, settings.sampling.seed),
+        }
+    }
+
+    /// Panics if the settings are those of another image.
+    pub fn assert_is_for(&self, settings: &RenderSettings) {
+        let image = (settings.resolution, settings.sampling.seed);
+        assert_eq!(self.image, image, "an integrator renders one resolution with one seed");
+    }
 
     pub fn stats(&self) -> Option<TrainingStats> {
         let guide = self
@@ -240,25 +268,25 @@ impl PathTracer {
         settings: &RenderSettings,
         options: &RenderOptions,
     ) -> Option<Trained> {
-        let tests_materials = self.max_depth > 0 && self.lights.are_materials_optional();
+        let tests_materials = self.max_depth > 0 && self.lights.has_optional_materials();
         if self.guiding == Guiding::Off || (self.max_depth < 2 && !tests_materials) {
-            return Some(Trained::NONE);
+            return Some(Trained::untrained(settings));
         }
         let start = Instant::now();
+        let mut trained = Trained::untrained(settings);
         let (width, height) = settings.resolution;
-        let scale = (MAX_PIXELS / (width as f32 * height as f32)).sqrt().min(1.0);
-        let resolution = [width, height].map(|pixels| (pixels as f32 * scale).ceil() as u32);
+        let resolution = training_resolution(width, height);
         let mut settings = RenderSettings {
-            resolution: resolution.into(),
-            window: Window { x0: 0, y0: 0, x1: resolution[0], y1: resolution[1] },
+            resolution,
+            window: Window { x0: 0, y0: 0, x1: resolution.0, y1: resolution.1 },
             ..settings.clone()
         };
         settings.sampling.seed = hash(settings.sampling.seed, TRAINING_STREAM);
         let pixel_size =
-            vec2(width as f32, height as f32) / vec2(resolution[0] as f32, resolution[1] as f32);
+            vec2(width as f32, height as f32) / vec2(resolution.0 as f32, resolution.1 as f32);
         let film = Film::new(settings.window, FilmOptions::default());
-        let (mut samples, mut trained) = (Vec::new(), Trained::NONE);
-        let render = |pass: Range<u32>, every: usize, trained: &Trained| {
+        let mut samples = Vec::new();
+        let render = |pass: Range<u32>, tiles: &[&Tile], trained: &Trained| {
             let worker = || {
                 let mut worker =
                     PathWorker::new(scene, &settings, self, Some(trained), Faults::default());
@@ -267,32 +295,32 @@ impl PathTracer {
                 worker.wavefront.branches = 1;
                 worker
             };
-            render_pass(&film, &pass, every, options, worker)
+            render_pass(tiles, &pass, options, worker)
         };
         if self.max_depth > 1 {
+            let tiles: Vec<&Tile> = film.tiles().iter().collect();
             for pass in PASSES {
-                let (mut of_pass, stats) = render(pass, 1, &trained)?;
+                let (mut of_pass, stats) = render(pass, &tiles, &trained)?;
                 samples.append(&mut of_pass);
                 trained.guide = Some(Guide::new(&mut samples));
                 trained.branches = stats.branches();
             }
         }
         if tests_materials {
-            let [without, with] = LIGHT_TREE_PASSES;
-            let (_, without) = render(without, LIGHT_TREE_TILES, &trained)?;
+            let tiles: Vec<&Tile> =
+                film.tiles().iter().filter(|tile| tests_light_trees(tile)).collect();
+            let (_, without) = render(LIGHT_TREE_PASS, &tiles, &trained)?;
             trained.material_weights = true;
-            let (_, with) = render(with, LIGHT_TREE_TILES, &trained)?;
-            if with.cost() >= MAX_MATERIAL_COST_RATIO * without.cost() {
-                trained.material_weights = false;
-            }
+            let (_, with) = render(LIGHT_TREE_PASS, &tiles, &trained)?;
+            let limit = MAX_MATERIAL_COST_RATIO * without.variance_times_work();
+            trained.material_weights = with.variance_times_work() < limit;
         }
         let is_useful =
             |guide: &Guide| self.guiding == Guiding::On || guide.moment_ratio() <= MAX_MOMENT_RATIO;
         trained.guide = trained.guide.filter(is_useful);
-        // All branches of a path would have to share its wavelength. With many emitters, direct
-        // light has rare large samples, and its variance in a few samples is too low.
-        let has_many_emitters = emitter_count(&scene.lights) >= MANY_EMITTERS;
-        if has_many_emitters || scene.materials.iter().any(Material::disperses) {
+        // All branches of a path would have to share its wavelength. With many lights, direct light
+        // has rare large samples, and its variance in a few samples is too low.
+        if has_many_lights(&scene.lights) || scene.materials.iter().any(Material::disperses) {
             trained.branches = 1;
         }
         trained.time = Some(start.elapsed());
@@ -300,16 +328,23 @@ impl PathTracer {
     }
 }
 
-/// Renders a pass of the training over all tiles, or every `every`th. Returns the samples in the
-/// order of tiles, and the statistics; `None` if the options stop it.
+/// Returns the resolution of the training image: at most [`MAX_PIXELS`] pixels, with about the
+/// aspect ratio of an image.
+fn training_resolution(width: u32, height: u32) -> (u32, u32) {
+    let scale = (MAX_PIXELS as f64 / (f64::from(width) * f64::from(height))).sqrt().min(1.0);
+    let scaled = |pixels: u32| ((f64::from(pixels) * scale) as u32).max(1);
+    let (width, height) = (scaled(width), scaled(height));
+    (width.min(MAX_PIXELS / height).max(1), height.min(MAX_PIXELS / width).max(1))
+}
+
+/// Renders a pass of the training. Returns the samples in the order of tiles, and the statistics;
+/// `None` if the options stop it.
 fn render_pass<'a>(
-    film: &Film,
+    tiles: &[&Tile],
     pass: &Range<u32>,
-    every: usize,
     options: &RenderOptions,
     worker: impl Fn() -> PathWorker<'a> + Sync,
 ) -> Option<(Vec<TrainingSample>, PassStats)> {
-    let tiles: Vec<_> = film.tiles().iter().step_by(every).collect();
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     run_on_threads(options.threads.min(tiles.len()), || {
         let mut worker = worker();
@@ -352,6 +387,29 @@ mod tests {
         };
         stats.add(&samples(direct, 1), &samples(indirect, 2), 4);
         stats.branches()
+    }
+
+    #[test]
+    fn training_images_are_small_and_keep_the_aspect_ratio() {
+        assert_eq!(training_resolution(128, 128), (128, 128));
+        assert_eq!(training_resolution(1920, 1080), (241, 135));
+        assert_eq!(training_resolution(1, 3_000), (1, 3_000));
+        for (width, height) in [(1 << 20, 1), (1, 1 << 20), (70_000, 70_000), (3, 100_000)] {
+            let (x, y) = training_resolution(width, height);
+            assert!(x > 0 && y > 0 && x * y <= MAX_PIXELS && x * y > MAX_PIXELS / 2, "{x} × {y}");
+        }
+    }
+
+    #[test]
+    fn a_quarter_of_the_tiles_tests_light_trees_in_all_columns_and_rows() {
+        let window = Window { x0: 0, y0: 0, x1: 8 * TILE, y1: 4 * TILE };
+        let film = Film::new(window, FilmOptions::default());
+        let tested: Vec<Window> =
+            film.tiles().iter().filter(|tile| tests_light_trees(tile)).map(Tile::window).collect();
+        assert_eq!(tested.len(), 8);
+        for row in 0..4 {
+            assert_eq!(tested.iter().filter(|tile| tile.y0 == row * TILE).count(), 2, "{row}");
+        }
     }
 
     #[test]

@@ -37,10 +37,9 @@ pub(super) struct VertexGroup<'a> {
     pub specular: [Option<&'a Specular>; COLUMN_LEN],
     /// Probability of sampling the delta distributions rather than the shader.
     pub specular_probability: Column,
-    /// Random numbers: light selection, and two for the light sample.
+    /// Random numbers: light selection, two for the light sample, and low bits of light selection.
     pub light_u: Columns<4>,
-    /// Random numbers: component selection, two for the direction, and Russian roulette. The last
-    /// also gives the low bits of light selection.
+    /// Random numbers: component selection, two for the direction, and Russian roulette.
     pub bsdf_u: Columns<4>,
     /// Random numbers for the direction, with the guide's density.
     pub direction_u: Columns<2>,
@@ -108,12 +107,11 @@ impl<'a> VertexGroup<'a> {
         self.throughput.0.as_flattened_mut().iter_mut().for_each(|t| *t *= factor);
     }
 
-    /// Generates the random numbers for another continuation. `set` is the dimension set of
-    /// `bsdf_u`.
-    pub fn begin_branch(&mut self, sampler: &Sampler, set: u32, guide: Option<&Guide>) {
+    /// Generates the random numbers for another continuation, except
+    /// [`direction_u`](Self::direction_u). `set` is the dimension set of `bsdf_u`.
+    pub fn begin_branch(&mut self, sampler: &Sampler, set: u32) {
         self.key = self.key.map(PathKey::next_branch);
         sampler.get4_columns(&self.key, set, &mut self.bsdf_u);
-        self.set_direction_u(guide);
     }
 
     /// Returns the positions, and the normals on the side of the shader's frame.

@@ -289,8 +289,11 @@ impl Plan {
     /// but every pixel gets a sample.
     fn estimate(&self, elapsed: Duration, prepared: Duration, done: u64) -> (f64, Duration) {
         let (seconds, prepared) = (elapsed.as_secs_f64(), prepared.as_secs_f64());
-        let needed =
-            |samples: u64| prepared + (seconds - prepared) * samples as f64 / done.max(1) as f64;
+        // No rounding error remains once everything is done.
+        let needed = |samples: u64| {
+            let missing = samples as f64 - done as f64;
+            seconds + (seconds - prepared) * missing / done.max(1) as f64
+        };
         let limit = self
             .limit
             .map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.required)));
@@ -372,6 +375,14 @@ mod tests {
             (fraction - 12.0 / 42.0).abs() < 1e-9 && left == 30 * SECOND,
             "{fraction} {left:?}"
         );
+    }
+
+    #[test]
+    fn everything_is_done_in_the_end() {
+        for prepared in (0..1000).map(|k| Duration::from_micros(12_345 * k)) {
+            let estimate = plan(None).estimate(37 * SECOND / 3, prepared, 1000);
+            assert_eq!(estimate, (1.0, Duration::ZERO), "{prepared:?}");
+        }
     }
 
     #[test]

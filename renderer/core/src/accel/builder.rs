@@ -134,16 +134,15 @@ struct Pending {
 }
 
 /// Builds a BVH over elements with finite boxes. `leaf` gets the indices of up to `leaf_size`
-/// elements, at most [`MAX_LEAF_SIZE`]. The leaves of the tree are indices of what it returned.
+/// elements, at most [`MAX_LEAF_SIZE`]. The tree stores what it returned.
 pub(super) fn build<L: Send>(
     mut elements: Vec<Element>,
     leaf_size: usize,
     leaf: impl Fn(&[u32]) -> L + Sync,
-) -> (Bvh, Vec<L>) {
-    let mut tree = Bvh { nodes: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
-    let mut leaves = Vec::new();
+) -> Bvh<L> {
+    let mut tree = Bvh::EMPTY;
     if elements.is_empty() {
-        return (tree, leaves);
+        return tree;
     }
     let bounds = bounds(&elements);
     tree.bounds = bounds.aabb();
@@ -151,9 +150,9 @@ pub(super) fn build<L: Send>(
     drop(elements);
     let (node_count, leaf_count) = root.counts();
     tree.nodes.reserve_exact(node_count);
-    leaves.reserve_exact(leaf_count);
-    tree.append(root, None, &mut leaves);
-    (tree, leaves)
+    tree.leaves.reserve_exact(leaf_count);
+    tree.append(root, None);
+    tree
 }
 
 /// Builds the tree of elements with these bounds.
@@ -195,7 +194,10 @@ impl<L> Tree<L> {
     }
 }
 
-impl Bvh {
+impl<L> Bvh<L> {
+    const EMPTY: Bvh<L> =
+        Bvh { nodes: Vec::new(), leaves: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
+
     /// Adds an empty node, and sets the reference to it in its parent and slot.
     fn push(&mut self, parent: Option<(usize, usize)>) -> usize {
         let index = self.nodes.len();
@@ -207,10 +209,10 @@ impl Bvh {
     }
 
     /// Appends a tree, and sets the reference to its root.
-    fn append<L>(&mut self, tree: Tree<L>, parent: Option<(usize, usize)>, leaves: &mut Vec<L>) {
+    fn append(&mut self, tree: Tree<L>, parent: Option<(usize, usize)>) {
         match tree {
             Tree::Small(subtree) => {
-                let (first, first_leaf) = (self.nodes.len() as u32, leaves.len() as u32);
+                let (first, first_leaf) = (self.nodes.len() as u32, self.leaves.len() as u32);
                 if let Some((parent, slot)) = parent {
                     self.nodes[parent].children[slot] = first;
                 }
@@ -221,13 +223,13 @@ impl Bvh {
                     }
                     node
                 }));
-                leaves.extend(subtree.leaves);
+                self.leaves.extend(subtree.leaves);
             }
             Tree::Large(children) => {
                 let index = self.push(parent);
                 for (slot, (bounds, child)) in children.into_iter().enumerate() {
                     self.nodes[index].set(slot, &bounds.aabb(), 0);
-                    self.append(child, Some((index, slot)), leaves);
+                    self.append(child, Some((index, slot)));
                 }
                 self.nodes[index].sort();
             }
@@ -243,8 +245,8 @@ fn build_subtree<L>(
     leaf_size: usize,
     leaf: &impl Fn(&[u32]) -> L,
 ) -> Subtree<L> {
-    let mut tree = Bvh { nodes: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
-    let (mut leaves, mut max_depth) = (Vec::new(), depth);
+    let mut tree = Bvh::EMPTY;
+    let mut max_depth = depth;
     let mut pending = vec![Pending { set, parent: None, depth }];
     while let Some(Pending { set, parent, depth }) = pending.pop() {
         max_depth = max_depth.max(depth);
@@ -252,13 +254,13 @@ fn build_subtree<L>(
         for (slot, set) in split_wide(elements, set, leaf_size, depth).enumerate() {
             let mut reference = 0;
             if set.len() <= leaf_size {
-                reference = LEAF_FLAG | leaves.len() as u32;
+                reference = LEAF_FLAG | tree.leaves.len() as u32;
                 let mut indices = [0; MAX_LEAF_SIZE];
                 let elements = &elements[set.start..set.end];
                 for (index, element) in indices.iter_mut().zip(elements) {
                     *index = element.index();
                 }
-                leaves.push(leaf(&indices[..set.len()]));
+                tree.leaves.push(leaf(&indices[..set.len()]));
             } else {
                 pending.push(Pending { set, parent: Some((index, slot)), depth: depth + 1 });
             }
@@ -266,7 +268,7 @@ fn build_subtree<L>(
         }
         tree.nodes[index].sort();
     }
-    Subtree { nodes: tree.nodes, leaves, depth: max_depth }
+    Subtree { nodes: tree.nodes, leaves: tree.leaves, depth: max_depth }
 }
 
 /// Splits a set into up to [`WIDTH`]. Sets that fit into a leaf are not split.
@@ -539,7 +541,7 @@ mod tests {
 
     /// Checks that each element is in one leaf and that boxes contain those below; returns the
     /// maximum depth.
-    fn assert_valid(tree: &Bvh, leaves: &[Vec<u32>], boxes: &[Aabb], leaf_size: usize) -> usize {
+    fn assert_valid(tree: &Bvh<Vec<u32>>, boxes: &[Aabb], leaf_size: usize) -> usize {
         let mut seen = vec![false; boxes.len()];
         let enlarged = |p: Vec3, by: fn(f32) -> f32| Vec3::from(p.to_array().map(by));
         let bounds = Aabb {
@@ -564,7 +566,7 @@ mod tests {
                 if child & LEAF_FLAG == 0 {
                     pending.push((child as usize, bounds, level + 1));
                 } else {
-                    let leaf = &leaves[(child & !LEAF_FLAG) as usize];
+                    let leaf = &tree.leaves[(child & !LEAF_FLAG) as usize];
                     assert!(!leaf.is_empty() && leaf.len() <= leaf_size);
                     for &element in leaf {
                         assert!(contains(&boxes[element as usize]));
@@ -584,8 +586,8 @@ mod tests {
         for n in [1, 2, 4, 5, 17, 1000, 3 * SUBTREE_LEN as u32, PARALLEL_LEN as u32 + 77] {
             let boxes = random_boxes(n);
             for leaf_size in [1, 4] {
-                let (tree, leaves) = build(elements(&boxes), leaf_size, <[u32]>::to_vec);
-                assert_valid(&tree, &leaves, &boxes, leaf_size);
+                let tree = build(elements(&boxes), leaf_size, <[u32]>::to_vec);
+                assert_valid(&tree, &boxes, leaf_size);
             }
         }
     }
@@ -596,8 +598,8 @@ mod tests {
         let line: Vec<Aabb> =
             (0..1000).map(|i| vec3(i as f32, 0.0, 0.0)).map(|p| Aabb { min: p, max: p }).collect();
         for boxes in [equal, line] {
-            let (tree, leaves) = build(elements(&boxes), 1, <[u32]>::to_vec);
-            assert!(assert_valid(&tree, &leaves, &boxes, 1) <= 6);
+            let tree = build(elements(&boxes), 1, <[u32]>::to_vec);
+            assert!(assert_valid(&tree, &boxes, 1) <= 6);
         }
     }
 
@@ -619,8 +621,8 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| build(elements(&boxes), 4, <[u32]>::to_vec))
         };
-        let ((a, a_leaves), (b, b_leaves)) = (build(1), build(3));
-        assert_eq!((a_leaves, a.stack_len), (b_leaves, b.stack_len));
+        let (a, b) = (build(1), build(3));
+        assert_eq!((&a.leaves, a.stack_len), (&b.leaves, b.stack_len));
         assert!(a.nodes == b.nodes);
     }
 
@@ -638,7 +640,7 @@ mod tests {
 
     #[test]
     fn empty_sets_have_no_nodes() {
-        let (tree, leaves) = build(Vec::new(), 4, <[u32]>::to_vec);
-        assert!(tree.nodes.is_empty() && leaves.is_empty() && tree.bounds.is_empty());
+        let tree = build(Vec::new(), 4, <[u32]>::to_vec);
+        assert!(tree.nodes.is_empty() && tree.leaves.is_empty() && tree.bounds.is_empty());
     }
 }

@@ -24,22 +24,17 @@ pub(super) struct Builtin {
     geometry: Arc<Geometry>,
     world: Group,
     groups: Vec<Group>,
-    /// BVH over the instances; leaves are indices into `instance_order`.
-    instances: Bvh,
-    /// Indices of instances.
-    instance_order: Vec<u32>,
+    /// BVH over the instances; leaves are indices of instances.
+    instances: Bvh<u32>,
     bounds: Aabb,
 }
 
 /// BVHs over one range of primitives.
 struct Group {
-    /// BVH over all triangles; leaves are indices into `blocks`.
-    triangles: Bvh,
-    blocks: Vec<TriangleBlock>,
-    /// BVH over all non-triangle elements; leaves are indices into `elements`.
-    shapes: Bvh,
-    /// Primitive and element.
-    elements: Vec<(u32, u32)>,
+    /// BVH over all triangles.
+    triangles: Bvh<TriangleBlock>,
+    /// BVH over all non-triangle elements; leaves are primitive and element.
+    shapes: Bvh<(u32, u32)>,
     /// Whether any primitive needs the alpha test.
     has_alpha: bool,
 }
@@ -62,9 +57,9 @@ impl Builtin {
         let mut elements: Vec<Element> =
             (0..).zip(instance_boxes).map(|(index, bounds)| Element::new(&bounds, index)).collect();
         elements.retain(Element::is_usable);
-        let (instances, instance_order) = builder::build(elements, 1, |indices| indices[0]);
+        let instances = builder::build(elements, 1, |indices| indices[0]);
         let bounds = world.bounds().union(instances.bounds);
-        Builtin { geometry, world, groups, instances, instance_order, bounds }
+        Builtin { geometry, world, groups, instances, bounds }
     }
 
     /// Calls `report_hit` with candidate hits on the segment. `report_hit` returns the new end of
@@ -87,7 +82,9 @@ impl Builtin {
     /// of the ray. Returns `false`, without tracing, if single rays are faster.
     fn trace_batch(&self, rays: &[Ray], report_hit: impl FnMut(usize, Hit) -> f32) -> bool {
         match Level::new() {
-            _ if rays.len() < MAX_PACKET_RAYS || self.world.blocks.is_empty() => return false,
+            _ if rays.len() < MAX_PACKET_RAYS || self.world.triangles.nodes.is_empty() => {
+                return false;
+            }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(simd) => simd.vectorize(
                 #[inline(always)]
@@ -127,24 +124,24 @@ impl Builtin {
                     &mut end,
                     &mut stack,
                     #[inline(always)]
-                    |leaf, lanes, end| {
+                    |block, lanes, end| {
                         self.world.intersect_leaf(
                             &self.geometry,
                             &packet,
-                            leaf,
+                            block,
                             lanes,
                             end,
                             &mut report_lane_hit,
                         )
                     },
                 );
-                if self.world.elements.is_empty() && self.geometry.instances.is_empty() {
+                if self.world.shapes.nodes.is_empty() && self.geometry.instances.is_empty() {
                     continue;
                 }
                 for (lane, ray) in packet_rays[..indices.len()].iter().enumerate() {
                     let mut report_hit = |hit| report_lane_hit(lane, hit);
                     let mut end = end[lane];
-                    if end >= ray.tmin && !self.world.elements.is_empty() {
+                    if end >= ray.tmin && !self.world.shapes.nodes.is_empty() {
                         end = self.world.trace_shapes(
                             simd,
                             &self.geometry,
@@ -174,8 +171,7 @@ impl Builtin {
         simd.vectorize(
             #[inline(always)]
             || {
-                self.instances.traverse(simd, ray, end, |leaf, end| {
-                    let index = self.instance_order[leaf as usize];
+                self.instances.traverse(simd, ray, end, |&index, end| {
                     let instance = &self.geometry.instances[index as usize];
                     let local = to_local(ray, &instance.transform);
                     if !super::is_traceable(&local) {
@@ -217,7 +213,7 @@ impl Group {
             let primitive = starts.partition_point(|&start| start <= number) - 1;
             (range.start + primitive as u32, number - starts[primitive])
         };
-        let (triangles, blocks) = builder::build(triangles, 4, |numbers| {
+        let triangles = builder::build(triangles, 4, |numbers| {
             let mut block = TriangleBlock::EMPTY;
             for (lane, &number) in numbers.iter().enumerate() {
                 let (primitive, element) = locate(number);
@@ -229,9 +225,9 @@ impl Group {
             }
             block
         });
-        let (shapes, elements) = builder::build(shapes, 1, |numbers| locate(numbers[0]));
+        let shapes = builder::build(shapes, 1, |numbers| locate(numbers[0]));
         let has_alpha = primitives.iter().any(|p| p.alpha.is_some());
-        Group { triangles, blocks, shapes, elements, has_alpha }
+        Group { triangles, shapes, has_alpha }
     }
 
     fn bounds(&self) -> Aabb {
@@ -239,10 +235,7 @@ impl Group {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.triangles.memory_bytes()
-            + self.blocks.capacity() * size_of::<TriangleBlock>()
-            + self.shapes.memory_bytes()
-            + self.elements.capacity() * size_of::<(u32, u32)>()
+        self.triangles.memory_bytes() + self.shapes.memory_bytes()
     }
 
     /// Reports the candidates between `ray.tmin` and `end` on a ray in the group's space. Returns
@@ -258,8 +251,7 @@ impl Group {
         report_hit: &mut impl FnMut(Hit) -> f32,
     ) -> f32 {
         let frame = RayFrame::new(ray);
-        self.triangles.traverse(simd, ray, end, |index, tmax| {
-            let block = &self.blocks[index as usize];
+        self.triangles.traverse(simd, ray, end, |block, tmax| {
             let hits = frame.intersect(block, tmax);
             let mut mask = hits.mask;
             while let Some(lane) = take_bit(&mut mask) {
@@ -275,7 +267,7 @@ impl Group {
             }
             end
         });
-        if self.elements.is_empty() || end < ray.tmin {
+        if self.shapes.nodes.is_empty() || end < ray.tmin {
             return end;
         }
         self.trace_shapes(simd, geometry, ray, end, instance, report_hit)
@@ -288,12 +280,11 @@ impl Group {
         &self,
         geometry: &Geometry,
         packet: &Packet<S>,
-        leaf: u32,
+        block: &TriangleBlock,
         mut lanes: u32,
         end: &mut FloatPacket<S>,
         report_hit: &mut impl FnMut(usize, Hit) -> f32,
     ) {
-        let block = &self.blocks[leaf as usize];
         let mut process_hit =
             |lane: usize, triangle: usize, [t, u, v]: [f32; 3], end: &mut FloatPacket<S>| {
                 let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
@@ -341,8 +332,7 @@ impl Group {
         simd.vectorize(
             #[inline(always)]
             || {
-                self.shapes.traverse(simd, ray, end, |index, tmax| {
-                    let (primitive, element) = self.elements[index as usize];
+                self.shapes.traverse(simd, ray, end, |&(primitive, element), tmax| {
                     let ray = Ray { tmax, ..*ray };
                     if let Some(hit) = nearest_accepted(geometry, primitive, element, &ray) {
                         let ShapeHit { t, u, v } = hit;
@@ -429,7 +419,7 @@ impl Accel for Builtin {
             .chain([&self.world])
             .map(|g| g.memory_bytes() + size_of::<Group>())
             .sum::<usize>();
-        groups + self.instances.memory_bytes() + self.instance_order.capacity() * size_of::<u32>()
+        groups + self.instances.memory_bytes()
     }
 
     fn name(&self) -> &'static str {

@@ -12,6 +12,7 @@ mod builtin;
 #[cfg(feature = "embree")]
 mod embree;
 mod packet;
+mod prefetch;
 mod tree;
 mod triangles;
 

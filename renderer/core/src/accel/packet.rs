@@ -84,7 +84,7 @@ pub(super) struct TraversalStack<S: Simd> {
 impl<S: Simd> TraversalStack<S> {
     /// Allocates a stack for the traversal of `tree`.
     #[inline(always)]
-    pub(super) fn new(simd: S, tree: &Bvh) -> TraversalStack<S> {
+    pub(super) fn new(simd: S, tree: &Bvh<impl Sized>) -> TraversalStack<S> {
         TraversalStack {
             near: vec![FloatPacket::splat(simd, 0.0); tree.stack_len],
             node: vec![0; tree.stack_len],
@@ -145,15 +145,15 @@ impl<'a, S: Simd> Packet<'a, S> {
         (packet, load(7))
     }
 
-    /// Calls `leaf` with each leaf that rays enter before their ends, near leaves first, and a bit
-    /// mask of these rays. `leaf` updates the ends; an end before a ray's start terminates the ray.
+    /// Calls `visit` with each leaf that rays enter before their ends, near leaves first, and a bit
+    /// mask of these rays. `visit` updates the ends; an end before a ray's start terminates the ray.
     #[inline(always)]
-    pub(super) fn traverse(
+    pub(super) fn traverse<L>(
         &self,
-        tree: &Bvh,
+        tree: &Bvh<L>,
         end: &mut FloatPacket<S>,
         stack: &mut TraversalStack<S>,
-        mut leaf: impl FnMut(u32, u32, &mut FloatPacket<S>),
+        mut visit: impl FnMut(&L, u32, &mut FloatPacket<S>),
     ) {
         if tree.nodes.is_empty() {
             return;
@@ -168,13 +168,13 @@ impl<'a, S: Simd> Packet<'a, S> {
                 continue;
             }
             if node & LEAF_FLAG != 0 {
-                leaf(node & !LEAF_FLAG, lanes, end);
+                visit(&tree.leaves[(node & !LEAF_FLAG) as usize], lanes, end);
                 continue;
             }
             if lanes.count_ones() < MIN_RAYS_PER_NODE {
                 let mut lanes = lanes;
                 while let Some(lane) = take_bit(&mut lanes) {
-                    self.traverse_single(tree, node, lane, end, &mut stack.single, &mut leaf);
+                    self.traverse_single(tree, node, lane, end, &mut stack.single, &mut visit);
                 }
                 continue;
             }
@@ -184,6 +184,7 @@ impl<'a, S: Simd> Packet<'a, S> {
                 let (near, any_hit) = self.enter(node, slot, *end);
                 stack.near[top] = near;
                 stack.node[top] = node.children[slot];
+                tree.prefetch(node.children[slot]);
                 top += usize::from(any_hit);
             }
         }
@@ -192,14 +193,14 @@ impl<'a, S: Simd> Packet<'a, S> {
     /// Traverses the subtree of a node with the ray of a lane, like
     /// [`traverse`](Self::traverse).
     #[inline(always)]
-    fn traverse_single(
+    fn traverse_single<L>(
         &self,
-        tree: &Bvh,
+        tree: &Bvh<L>,
         node: u32,
         lane: usize,
         end: &mut FloatPacket<S>,
         stack: &mut [StackEntry],
-        leaf: &mut impl FnMut(u32, u32, &mut FloatPacket<S>),
+        visit: &mut impl FnMut(&L, u32, &mut FloatPacket<S>),
     ) {
         let [x, y, z] = &self.inverse;
         let slab = SlabTest::new(self.simd, &self.rays[lane], vec3(x[lane], y[lane], z[lane]));
@@ -210,8 +211,8 @@ impl<'a, S: Simd> Packet<'a, S> {
             first_end,
             stack,
             #[inline(always)]
-            |index, _| {
-                leaf(index, 1 << lane, end);
+            |leaf, _| {
+                visit(leaf, 1 << lane, end);
                 end[lane]
             },
         );

@@ -6,14 +6,12 @@
 //! parallel. The result does not depend on the number of threads.
 
 use super::is_usable;
+use super::memory::trim_heap;
 use super::tree::{Bvh, BvhNode, LEAF_FLAG, WIDTH};
 use glam::Vec4;
 use lightbound_math::{Aabb, Vec3};
 use rayon::prelude::*;
 use std::cmp::Ordering;
-
-/// Maximum number of elements in a leaf.
-const MAX_LEAF_SIZE: usize = 4;
 
 /// Number of elements up to which a subtree is built by one thread.
 const SUBTREE_LEN: usize = 1 << 14;
@@ -111,18 +109,25 @@ impl Set {
     }
 }
 
+/// A leaf: a range of the sorted elements.
+#[derive(Clone, Copy)]
+struct Leaf {
+    start: u32,
+    len: u32,
+}
+
 /// A part of a tree: its nodes, from its root on, and its leaves.
-struct Subtree<L> {
+struct Subtree {
     nodes: Vec<BvhNode>,
-    leaves: Vec<L>,
+    leaves: Vec<Leaf>,
     depth: usize,
 }
 
 /// The tree of a set.
-enum Tree<L> {
-    Small(Subtree<L>),
+enum Tree {
+    Small(Subtree),
     /// The boxes and the trees of the children of the root.
-    Large(Vec<(Bounds, Tree<L>)>),
+    Large(Vec<(Bounds, Tree)>),
 }
 
 /// A set without a node yet, and where to store the reference to the node.
@@ -134,54 +139,71 @@ struct Pending {
 }
 
 /// Builds a BVH over elements with finite boxes. `leaf` gets the indices of up to `leaf_size`
-/// elements, at most [`MAX_LEAF_SIZE`]. The tree stores what it returned.
+/// elements. The tree stores what it returned.
 pub(super) fn build<L: Send>(
     mut elements: Vec<Element>,
     leaf_size: usize,
     leaf: impl Fn(&[u32]) -> L + Sync,
 ) -> Bvh<L> {
-    let mut tree = Bvh::EMPTY;
     if elements.is_empty() {
-        return tree;
+        return Bvh { nodes: Vec::new(), leaves: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
     }
     let bounds = bounds(&elements);
-    tree.bounds = bounds.aabb();
-    let root = build_tree(&mut elements, bounds, 1, leaf_size, &leaf);
+    let root = build_tree(&mut elements, 0, bounds, 1, leaf_size);
+    // Leaves may be larger than elements. To save memory, they are created last.
+    let indices: Vec<u32> = elements.par_iter().map(Element::index).collect();
+    let is_large = elements.len() >= PARALLEL_LEN;
     drop(elements);
-    let (node_count, leaf_count) = root.counts();
-    tree.nodes.reserve_exact(node_count);
-    tree.leaves.reserve_exact(leaf_count);
-    tree.append(root, None);
-    tree
+    let Subtree { nodes, leaves, depth } = root.join();
+    if is_large {
+        trim_heap();
+    }
+    let leaves = leaves
+        .par_iter()
+        .map(|&Leaf { start, len }| leaf(&indices[start as usize..(start + len) as usize]))
+        .collect();
+    Bvh { nodes, leaves, stack_len: (WIDTH - 1) * depth + 1, bounds: bounds.aabb() }
 }
 
-/// Builds the tree of elements with these bounds.
-fn build_tree<L: Send>(
+/// Builds the tree of elements with these bounds, which are preceded by `first` others.
+fn build_tree(
     elements: &mut [Element],
+    first: usize,
     bounds: Bounds,
     depth: usize,
     leaf_size: usize,
-    leaf: &(impl Fn(&[u32]) -> L + Sync),
-) -> Tree<L> {
+) -> Tree {
     let set = Set { start: 0, end: elements.len(), bounds };
     if set.len() <= SUBTREE_LEN {
-        return Tree::Small(build_subtree(elements, set, depth, leaf_size, leaf));
+        return Tree::Small(build_subtree(elements, first, set, depth, leaf_size));
     }
     let mut sets: Vec<Set> = split_wide(elements, set, leaf_size, depth).collect();
     sets.sort_by_key(|set| set.start);
     let (mut parts, mut rest) = (Vec::with_capacity(WIDTH), elements);
     for set in sets {
         let (part, others) = rest.split_at_mut(set.len());
-        parts.push((part, set.bounds));
+        parts.push((part, first + set.start, set.bounds));
         rest = others;
     }
-    let children = parts.into_par_iter().map(|(elements, bounds)| {
-        (bounds, build_tree(elements, bounds, depth + 1, leaf_size, leaf))
+    let children = parts.into_par_iter().map(|(elements, first, bounds)| {
+        (bounds, build_tree(elements, first, bounds, depth + 1, leaf_size))
     });
     Tree::Large(children.collect())
 }
 
-impl<L> Tree<L> {
+impl Tree {
+    /// Joins all subtrees.
+    fn join(self) -> Subtree {
+        let (node_count, leaf_count) = self.counts();
+        let mut joined = Subtree {
+            nodes: Vec::with_capacity(node_count),
+            leaves: Vec::with_capacity(leaf_count),
+            depth: 0,
+        };
+        joined.append(self, None);
+        joined
+    }
+
     /// Returns the numbers of nodes and leaves.
     fn counts(&self) -> (usize, usize) {
         match self {
@@ -194,10 +216,7 @@ impl<L> Tree<L> {
     }
 }
 
-impl<L> Bvh<L> {
-    const EMPTY: Bvh<L> =
-        Bvh { nodes: Vec::new(), leaves: Vec::new(), stack_len: 0, bounds: Aabb::EMPTY };
-
+impl Subtree {
     /// Adds an empty node, and sets the reference to it in its parent and slot.
     fn push(&mut self, parent: Option<(usize, usize)>) -> usize {
         let index = self.nodes.len();
@@ -209,14 +228,14 @@ impl<L> Bvh<L> {
     }
 
     /// Appends a tree, and sets the reference to its root.
-    fn append(&mut self, tree: Tree<L>, parent: Option<(usize, usize)>) {
+    fn append(&mut self, tree: Tree, parent: Option<(usize, usize)>) {
         match tree {
             Tree::Small(subtree) => {
                 let (first, first_leaf) = (self.nodes.len() as u32, self.leaves.len() as u32);
                 if let Some((parent, slot)) = parent {
                     self.nodes[parent].children[slot] = first;
                 }
-                self.stack_len = self.stack_len.max((WIDTH - 1) * subtree.depth + 1);
+                self.depth = self.depth.max(subtree.depth);
                 self.nodes.extend(subtree.nodes.into_iter().map(|mut node| {
                     for child in &mut node.children {
                         *child += if *child & LEAF_FLAG != 0 { first_leaf } else { first };
@@ -237,30 +256,25 @@ impl<L> Bvh<L> {
     }
 }
 
-/// Builds the subtree of a set, which starts at the first element.
-fn build_subtree<L>(
+/// Builds the subtree of a set, which starts at the first element, preceded by `first` others.
+fn build_subtree(
     elements: &mut [Element],
+    first: usize,
     set: Set,
     depth: usize,
     leaf_size: usize,
-    leaf: &impl Fn(&[u32]) -> L,
-) -> Subtree<L> {
-    let mut tree = Bvh::EMPTY;
-    let mut max_depth = depth;
+) -> Subtree {
+    let mut tree = Subtree { nodes: Vec::new(), leaves: Vec::new(), depth };
     let mut pending = vec![Pending { set, parent: None, depth }];
     while let Some(Pending { set, parent, depth }) = pending.pop() {
-        max_depth = max_depth.max(depth);
+        tree.depth = tree.depth.max(depth);
         let index = tree.push(parent);
         for (slot, set) in split_wide(elements, set, leaf_size, depth).enumerate() {
             let mut reference = 0;
             if set.len() <= leaf_size {
                 reference = LEAF_FLAG | tree.leaves.len() as u32;
-                let mut indices = [0; MAX_LEAF_SIZE];
-                let elements = &elements[set.start..set.end];
-                for (index, element) in indices.iter_mut().zip(elements) {
-                    *index = element.index();
-                }
-                tree.leaves.push(leaf(&indices[..set.len()]));
+                let start = (first + set.start) as u32;
+                tree.leaves.push(Leaf { start, len: set.len() as u32 });
             } else {
                 pending.push(Pending { set, parent: Some((index, slot)), depth: depth + 1 });
             }
@@ -268,7 +282,7 @@ fn build_subtree<L>(
         }
         tree.nodes[index].sort();
     }
-    Subtree { nodes: tree.nodes, leaves: tree.leaves, depth: max_depth }
+    tree
 }
 
 /// Splits a set into up to [`WIDTH`]. Sets that fit into a leaf are not split.

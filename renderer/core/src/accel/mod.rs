@@ -11,8 +11,8 @@ mod builder;
 mod builtin;
 #[cfg(feature = "embree")]
 mod embree;
+mod memory;
 mod packet;
-mod prefetch;
 mod tree;
 mod triangles;
 

@@ -5,7 +5,7 @@
 //! and far distances are scaled up as in Ize 2013, *Robust BVH Ray Traversal*. Children that a ray
 //! enters are prefetched, since most of the time on large meshes goes to cache misses.
 
-use super::prefetch::prefetch;
+use super::memory::prefetch;
 use fearless_simd::{Simd, SimdBase, SimdMask, f32x8};
 use lightbound_math::{Aabb, Ray, Vec3};
 

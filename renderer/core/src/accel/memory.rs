@@ -1,8 +1,8 @@
-//! Prefetching: fetches data into the cache before it is needed.
+//! Hints to the CPU and the allocator about memory.
 
 #![allow(unsafe_code)]
 
-/// Starts fetching an element of a slice. The index may be out of bounds.
+/// Starts fetching an element of a slice into the cache. The index may be out of bounds.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 pub(super) fn prefetch<T>(slice: &[T], index: usize) {
@@ -12,5 +12,14 @@ pub(super) fn prefetch<T>(slice: &[T], index: usize) {
         let address = slice.as_ptr().wrapping_add(index).cast::<i8>().wrapping_add(offset);
         // SAFETY: all x86-64 CPUs have the instruction, and it accepts any address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+}
+
+/// Returns freed memory to the operating system, where the C library keeps it otherwise.
+pub(super) fn trim_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the function may be called at any time, by any thread.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }

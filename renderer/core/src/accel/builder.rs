@@ -5,8 +5,8 @@
 //! so on until it has eight children. Elements are partitioned in place, and subtrees are built in
 //! parallel. The result does not depend on the number of threads.
 
+use super::heap::trim_heap;
 use super::is_usable;
-use super::memory::trim_heap;
 use super::tree::{Bvh, BvhNode, LEAF_FLAG, WIDTH};
 use glam::Vec4;
 use lightbound_math::{Aabb, Vec3};

@@ -11,7 +11,7 @@ mod builder;
 mod builtin;
 #[cfg(feature = "embree")]
 mod embree;
-mod memory;
+mod heap;
 mod packet;
 mod tree;
 mod triangles;

@@ -42,9 +42,13 @@ fn ray_class(ray: &Ray) -> usize {
 /// the traceable rays.
 pub(super) fn sort_by_class(rays: &[Ray]) -> (Vec<u32>, [usize; RAY_CLASSES + 1]) {
     // Rays that cannot be traced come last.
-    let classes: Vec<u8> = rays.iter().map(|ray| ray_class(ray) as u8).collect();
     let mut starts = [0; RAY_CLASSES + 1];
-    classes.iter().for_each(|&class| starts[class as usize] += 1);
+    let count = |ray| {
+        let class = ray_class(ray);
+        starts[class] += 1;
+        class as u8
+    };
+    let classes: Vec<u8> = rays.iter().map(count).collect();
     let mut sum = 0;
     for start in &mut starts {
         sum += std::mem::replace(start, sum);

@@ -5,9 +5,8 @@
 //! and far distances are scaled up as in Ize 2013, *Robust BVH Ray Traversal*. Children that a ray
 //! enters are prefetched, since most of the time on large meshes goes to cache misses.
 
-use super::memory::prefetch;
 use fearless_simd::{Simd, SimdBase, SimdMask, f32x8};
-use lightbound_math::{Aabb, Ray, Vec3};
+use lightbound_math::{Aabb, Ray, Vec3, prefetch};
 
 /// Bit that marks leaf references.
 pub(super) const LEAF_FLAG: u32 = 1 << 31;

@@ -7,7 +7,7 @@
 //! cell of positive weight gets at least one step, so no light is lost. Cells of weight 0 get none.
 
 use super::{ONE_MINUS_EPSILON, sanitize_weight};
-use crate::{COLUMN_LEN, Column, Columns, Vec2, vec2};
+use crate::{COLUMN_LEN, Column, Columns, Vec2, prefetch, vec2};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -98,6 +98,9 @@ impl PiecewiseConstant2d {
         for lane in 0..COLUMN_LEN {
             let [u, _]: [f32; 2] = u.get(lane);
             firsts[lane] = self.column_guides[rows[lane] * length + interval(u, length)];
+        }
+        for lane in 0..COLUMN_LEN {
+            prefetch(&self.columns, rows[lane] * (self.width + 1) + firsts[lane] as usize);
         }
         for lane in 0..COLUMN_LEN {
             let ([u, _], [_, y]): ([f32; 2], [f32; 2]) = (u.get(lane), points.get(lane));

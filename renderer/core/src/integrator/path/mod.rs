@@ -383,38 +383,37 @@ impl<'a> Wavefront<'a> {
 
     /// Sorts the hits by shader, with misses first (counting sort).
     fn sort_by_shader(&mut self, depth: u32) {
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.clear();
-        keys.extend(self.hits.iter().zip(&self.paths.key).map(|(hit, &key)| {
+        let rank = |hit: &Hit, key| {
             if hit.is_miss() {
                 return 0;
             }
-            match self.ranks
-                [self.scene.geometry.primitives[hit.primitive as usize].material as usize]
-            {
+            let primitive = &self.scene.geometry.primitives[hit.primitive as usize];
+            match self.ranks[primitive.material as usize] {
                 MIXED => {
                     let [mut lobe_u, ..] = self.samples.sampler.get4(key, 2 * depth + 2);
                     self.ranks[resolve_mix(self.scene, hit, &mut lobe_u) as usize]
                 }
                 rank => rank,
             }
-        }));
+        };
         self.starts.clear();
         self.starts.resize(self.shaders.len() + 1, 0);
-        for &key in &keys {
-            self.starts[key as usize + 1] += 1;
-        }
+        self.keys.clear();
+        self.keys.extend(self.hits.iter().zip(&self.paths.key).map(|(hit, &key)| {
+            let rank = rank(hit, key);
+            self.starts[rank as usize + 1] += 1;
+            rank
+        }));
         for k in 1..self.starts.len() {
             self.starts[k] += self.starts[k - 1];
         }
         self.order.clear();
-        self.order.resize(keys.len(), 0);
-        for (i, &key) in keys.iter().enumerate() {
+        self.order.resize(self.keys.len(), 0);
+        for (i, &key) in self.keys.iter().enumerate() {
             let slot = &mut self.starts[key as usize];
             self.order[*slot as usize] = i as u32;
             *slot += 1;
         }
-        self.keys = keys;
     }
 
     /// Adds the emission and direct light at all hits, and samples the next ray of each path.

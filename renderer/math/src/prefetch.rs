@@ -1,25 +1,16 @@
-//! Hints to the CPU and the allocator about memory.
+//! Prefetching.
 
 #![allow(unsafe_code)]
 
 /// Starts fetching an element of a slice into the cache. The index may be out of bounds.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
-pub(super) fn prefetch<T>(slice: &[T], index: usize) {
+pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..size_of::<T>()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = slice.as_ptr().wrapping_add(index).cast::<i8>().wrapping_add(offset);
         // SAFETY: all x86-64 CPUs have the instruction, and it accepts any address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
-    }
-}
-
-/// Returns freed memory to the operating system, where the C library keeps it otherwise.
-pub(super) fn trim_heap() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the function may be called at any time, by any thread.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }

@@ -283,6 +283,21 @@ class Scene:
                 points = np.hstack([r * np.cos(phi), r * np.sin(phi), z])
                 normals = np.tile([0.0, 0.0, 1.0], (len(points), 1))
                 return points, normals, np.hstack([u, v]), faces
+            case "loopsubdiv" if set(p) <= {"levels", "indices", "P"}:
+                points = np.reshape(p["P"], (-1, 3))
+                faces = np.reshape(p["indices"], (-1, 3)).astype(int)
+                levels = int(p.get("levels", [3])[0])
+                # The front is clockwise. Limit normals are means of triangles of a finer mesh,
+                # which begins with the same vertices.
+                fine_points, fine_faces = loop_subdivision(points, faces[:, ::-1], levels + 4)
+                a, b, c = np.moveaxis(fine_points[fine_faces], 1, 0)
+                normals = np.zeros_like(fine_points)
+                for corner in fine_faces.T:
+                    np.add.at(normals, corner, np.cross(b - a, c - a))
+                normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+                points, faces = loop_subdivision(points, faces[:, ::-1], levels)
+                normals = normals[: len(points)]
+                return points, normals, None, faces
         raise SystemExit(f"shape {kind} cannot be translated: {sorted(p)}")
 
     def mesh(self, points, faces, uv, normals):
@@ -371,6 +386,46 @@ def bilinear_patch(corners, coordinates):
     normals = np.cross((1 - v) * (b - a) + v * (d - c), (1 - u) * (c - a) + u * (d - b))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return weights @ corners, normals, weights @ coordinates, faces
+
+
+def loop_subdivision(points, faces, levels):
+    """Returns points and faces of the limit of a Loop subdivision, with pbrt's weights."""
+    for level in range(levels + 1):
+        n = len(points)
+        edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+        opposite = np.concatenate([faces[:, 2], faces[:, 0], faces[:, 1]])
+        unique, index, count = np.unique(
+            np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        index = index.reshape(-1)
+        border = unique[count == 1]
+        is_border = np.zeros(n, bool)
+        is_border[border.reshape(-1)] = True
+        valence, ring = np.zeros(n), np.zeros((n, 3))
+        chord = np.zeros((n, 3))
+        for a, b in [(0, 1), (1, 0)]:
+            np.add.at(valence, unique[:, a], 1)
+            np.add.at(ring, unique[:, a], points[unique[:, b]])
+            np.add.at(chord, border[:, a], points[border[:, b]])
+        beta = np.where(valence == 3, 3 / 16, 3 / (8 * valence))
+        is_last = level == levels
+        weight = 1 / (valence + 3 / (8 * beta)) if is_last else beta
+        border_weight = 1 / 5 if is_last else 1 / 8
+        weight = weight[:, None]
+        inner = (1 - valence[:, None] * weight) * points + weight * ring
+        outer = (1 - 2 * border_weight) * points + border_weight * chord
+        moved = np.where(is_border[:, None], outer, inner)
+        if is_last:
+            return moved, faces
+        ends = points[unique].sum(axis=1)
+        wings = np.zeros((len(unique), 3))
+        np.add.at(wings, index, points[opposite])
+        middle = np.where((count == 1)[:, None], ends / 2, 3 / 8 * ends + wings / 8)
+        ab, bc, ca = n + index.reshape(3, -1)
+        a, b, c = faces.T
+        parts = [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
+        points = np.concatenate([moved, middle])
+        faces = np.concatenate([np.stack(part, axis=1) for part in parts])
 
 
 def grid(columns, rows):

@@ -364,6 +364,8 @@ fn area_lights_emit_from_the_front_side() {
         triangle.to_string(),
         // Normals determine the front side, regardless of winding order.
         format!("{triangle} \"integer indices\" [0 2 1] \"normal N\" [0 0 1  0 0 1  0 0 1]"),
+        // The front of subdivision surfaces is clockwise, as in pbrt-v4.
+        r#""loopsubdiv" "integer levels" 1 "point3 P" [-1 -1 0  1 -1 0  0 1 0] "integer indices" [0 2 1]"#.to_string(),
         r#""bilinearmesh" "point3 P" [-1 -1 0  1 -1 0  -1 1 0  1 1 0]"#.to_string(),
         r#""disk""#.to_string(),
     ] {

@@ -157,6 +157,12 @@ impl Mesh {
         &self.positions
     }
 
+    /// Returns the unit normal of each vertex, zero where there is none; empty if there are none at
+    /// all.
+    pub fn normals(&self) -> &[Vec3] {
+        &self.normals
+    }
+
     /// Returns the vertex indices of each triangle.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles

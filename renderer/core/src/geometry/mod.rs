@@ -14,6 +14,7 @@ mod interaction;
 mod mesh;
 mod quadric;
 mod sphere;
+mod subdivision;
 #[cfg(test)]
 mod testing;
 pub(crate) mod watertight;
@@ -28,6 +29,7 @@ pub use disk::Disk;
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use sphere::Sphere;
+pub use subdivision::{SubdivisionError, subdivide_loop};
 
 /// A shape in the space of its group.
 #[derive(Clone, Debug)]

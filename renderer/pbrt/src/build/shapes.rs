@@ -9,7 +9,8 @@ use crate::file::parse::Entity;
 use crate::ply;
 use glam::DVec3;
 use lightbound::geometry::{
-    BilinearMesh, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere,
+    BilinearMesh, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere, SubdivisionError,
+    subdivide_loop,
 };
 use lightbound::light::{AnyLight, AreaLight};
 use lightbound::texture::Param;
@@ -55,7 +56,8 @@ struct AreaEmission<'d> {
 }
 
 /// Supported types of shapes.
-const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
+const SHAPES: [&str; 6] =
+    ["plymesh", "trianglemesh", "bilinearmesh", "loopsubdiv", "sphere", "disk"];
 
 impl Builder<'_> {
     /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space.
@@ -123,7 +125,6 @@ impl Builder<'_> {
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
-            "loopsubdiv" => Some("its control mesh"),
             "curve" | "cylinder" => Some("it is ignored"),
             _ => None,
         };
@@ -132,7 +133,8 @@ impl Builder<'_> {
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
             "plymesh" => self.plymesh(entity, &render_from_shape)?,
-            "trianglemesh" | "loopsubdiv" => vec![trianglemesh(entity, &render_from_shape)?],
+            "trianglemesh" => vec![trianglemesh(entity, &render_from_shape)?],
+            "loopsubdiv" => vec![self.loopsubdiv(entity, &render_from_shape)?],
             "bilinearmesh" => vec![bilinearmesh(entity, &render_from_shape)?],
             "sphere" => vec![sphere(entity, &render_from_shape)?],
             "disk" => vec![disk(entity, &render_from_shape)?],
@@ -241,6 +243,32 @@ impl Builder<'_> {
             lights.push(AnyLight::Area(light));
         }
         Ok(())
+    }
+
+    /// Builds a Loop subdivision surface. Control meshes that are no manifolds are not subdivided.
+    fn loopsubdiv(
+        &mut self,
+        entity: &Entity,
+        render_from_shape: &Transform,
+    ) -> Result<Shape, SceneError> {
+        let levels = entity.params.int("levels")?.unwrap_or(3);
+        let levels = u32::try_from(levels)
+            .map_err(|_| entity.error(format!("\"levels\" is {levels}, expected 0 or more")))?;
+        // As in pbrt-v4, there is one scheme.
+        entity.params.string("scheme")?;
+        let (positions, ..) = vertices(entity)?;
+        let triangles = elements(entity, positions.len())?;
+        let error = |e: &dyn std::error::Error| entity.error(e.to_string());
+        let mesh = match subdivide_loop(positions.clone(), triangles.clone(), levels) {
+            Ok(mesh) => mesh,
+            Err(e @ (SubdivisionError::Edge { .. } | SubdivisionError::RepeatedVertex { .. })) => {
+                let what = format!("this mesh cannot be subdivided: {e}");
+                self.warn(entity, &what, "its control mesh")?;
+                Mesh::new(positions, triangles, Vec::new(), Vec::new()).map_err(|e| error(&e))?
+            }
+            Err(e) => return Err(error(&e)),
+        };
+        Ok(Shape::Mesh(mesh.transformed(render_from_shape).map_err(|e| error(&e))?))
     }
 
     fn plymesh(

@@ -200,6 +200,7 @@ MakeNamedMaterial "w" "string type" "mix" "string materials" ["i" "g"] "texture 
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"
+NamedMaterial "n" Shape "loopsubdiv" "integer levels" 2 "string scheme" "loop" "point3 P" [-1 -1 4 1 -1 4 0 1 4] "integer indices" [0 1 2]
 NamedMaterial "n" Shape "bilinearmesh" "point3 P" [-1 -1 4 1 -1 4 -1 1 4 1 1 4] "integer indices" [0 1 2 3]
   "normal N" [0 0 1 0 0 1 0 0 1 0 0 1] "point2 uv" [0 0 1 0 0 1 1 1] "integer faceIndices" [0]
 NamedMaterial "g" Shape "sphere" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1

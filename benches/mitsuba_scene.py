@@ -275,6 +275,13 @@ class Scene:
                 x, y = np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi)
                 n = np.hstack([x, y, np.cos(theta)])
                 return r * n, n, np.hstack([u, v]), faces
+            case "cylinder" if set(p) <= {"radius", "zmin", "zmax", "phimax"}:
+                u, v, faces = grid(1024, 2)
+                phi = u * np.radians(p.get("phimax", [360.0])[0])
+                normals = np.hstack([np.cos(phi), np.sin(phi), 0 * u])
+                low, high = p.get("zmin", [-1.0])[0], p.get("zmax", [1.0])[0]
+                points = p["radius"][0] * normals + np.hstack([0 * u, 0 * u, low + v * (high - low)])
+                return points, normals, np.hstack([u, v]), faces
             case "disk" if set(p) <= {"radius", "innerradius", "height"}:
                 outer, inner = p["radius"][0], p.get("innerradius", [0.0])[0]
                 u, v, faces = grid(1024, 2)

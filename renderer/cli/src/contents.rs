@@ -13,6 +13,7 @@ pub struct Elements {
     patches: u64,
     spheres: u64,
     disks: u64,
+    cylinders: u64,
 }
 
 impl Elements {
@@ -23,6 +24,7 @@ impl Elements {
             Shape::Bilinear(_) => &mut self.patches,
             Shape::Sphere(_) => &mut self.spheres,
             Shape::Disk(_) => &mut self.disks,
+            Shape::Cylinder(_) => &mut self.cylinders,
         };
         *counter += n;
     }
@@ -66,6 +68,7 @@ impl Elements {
             (self.patches, "bilinear patch", "es"),
             (self.spheres, "sphere", "s"),
             (self.disks, "disk", "s"),
+            (self.cylinders, "cylinder", "s"),
         ];
         let some = all.into_iter().filter(|(n, ..)| *n > 0);
         let texts: Vec<String> = some
@@ -83,6 +86,7 @@ impl Elements {
             "bilinear_patches": self.patches,
             "spheres": self.spheres,
             "disks": self.disks,
+            "cylinders": self.cylinders,
         })
     }
 }

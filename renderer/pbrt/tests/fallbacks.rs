@@ -64,7 +64,6 @@ Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphe
 Material "" Shape "sphere" => deprecated; "interface"
 Material "none" Shape "sphere" => deprecated; "interface"
 Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; ignored
-Shape "cylinder" "float radius" 1 "float zmin" 0 => "cylinder"; ignored
 Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3 0 0 4] "integer indices" [0 1 2 0 1 3] => triangles 0 and 1 both run from vertex 0 to vertex 1; control mesh
 Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; ignored
 Shape "bilinearmesh" "point3 P" [-1 -1 3 1 -1 3 -1 1 3 1 1 3] "string emissionfilename" "no.png" => "string emissionfilename"; ignored
@@ -204,6 +203,7 @@ NamedMaterial "n" Shape "loopsubdiv" "integer levels" 2 "string scheme" "loop" "
 NamedMaterial "n" Shape "bilinearmesh" "point3 P" [-1 -1 4 1 -1 4 -1 1 4 1 1 4] "integer indices" [0 1 2 3]
   "normal N" [0 0 1 0 0 1 0 0 1 0 0 1] "point2 uv" [0 0 1 0 0 1 1 1] "integer faceIndices" [0]
 NamedMaterial "g" Shape "sphere" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1
+NamedMaterial "h" Shape "cylinder" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1
 NamedMaterial "h" Shape "disk" "float height" 1 "float radius" 3 "float innerradius" 1 "float phimax" 200 "texture alpha" "f"
 NamedMaterial "t" Shape "disk" NamedMaterial "i" Shape "sphere"
 NamedMaterial "x" Shape "disk" "float height" 5 NamedMaterial "l" Shape "sphere" "float radius" 0.4

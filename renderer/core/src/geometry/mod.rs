@@ -9,6 +9,7 @@
 //! film's positions see world space.
 
 mod bilinear;
+mod cylinder;
 mod disk;
 mod interaction;
 mod mesh;
@@ -25,6 +26,7 @@ use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
 use std::ops::Range;
 
 pub use bilinear::BilinearMesh;
+pub use cylinder::Cylinder;
 pub use disk::Disk;
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
@@ -42,9 +44,11 @@ pub enum Shape {
     Sphere(Sphere),
     /// A disk, annulus or sector, with its own transform; one element.
     Disk(Disk),
+    /// A cylinder or partial cylinder, with its own transform; one element.
+    Cylinder(Cylinder),
 }
 
-/// An invalid parameter of a sphere or disk.
+/// An invalid parameter of a sphere, disk or cylinder.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{shape}: \"{name}\" is {value}, expected {expected}")]
 pub struct ShapeError {
@@ -196,6 +200,7 @@ impl Primitive {
             Shape::Bilinear(b) => Shape::Bilinear(b.transformed(transform).ok()?),
             Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
             Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
+            Shape::Cylinder(c) => Shape::Cylinder(c.transformed(transform)),
         };
         let &Primitive { material, ref alpha, flip, .. } = self;
         let alpha = alpha.clone();
@@ -252,6 +257,7 @@ impl Shape {
             Shape::Bilinear(_) => "bilinearmesh",
             Shape::Sphere(_) => "sphere",
             Shape::Disk(_) => "disk",
+            Shape::Cylinder(_) => "cylinder",
         }
     }
 
@@ -260,7 +266,7 @@ impl Shape {
         match self {
             Shape::Mesh(m) => m.triangles().len() as u32,
             Shape::Bilinear(b) => b.len(),
-            Shape::Sphere(_) | Shape::Disk(_) => 1,
+            Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => 1,
         }
     }
 
@@ -276,6 +282,7 @@ impl Shape {
             Shape::Bilinear(b) => b.aabb(element),
             Shape::Sphere(s) => s.aabb(),
             Shape::Disk(d) => d.aabb(),
+            Shape::Cylinder(c) => c.aabb(),
         }
     }
 
@@ -286,6 +293,7 @@ impl Shape {
             Shape::Bilinear(b) => b.intersect(element, ray),
             Shape::Sphere(s) => s.intersect(ray),
             Shape::Disk(d) => d.intersect(ray),
+            Shape::Cylinder(c) => c.intersect(ray),
         }
     }
 
@@ -296,6 +304,7 @@ impl Shape {
             Shape::Bilinear(b) => b.point(element, u, v),
             Shape::Sphere(s) => s.point(u, v),
             Shape::Disk(d) => d.point(u, v),
+            Shape::Cylinder(c) => c.point(u, v),
         }
     }
 
@@ -304,7 +313,7 @@ impl Shape {
         match self {
             Shape::Mesh(m) => Shape::Mesh(m.extract(element)),
             Shape::Bilinear(b) => Shape::Bilinear(b.extract(element)),
-            Shape::Sphere(_) | Shape::Disk(_) => self.clone(),
+            Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => self.clone(),
         }
     }
 
@@ -315,6 +324,7 @@ impl Shape {
             Shape::Bilinear(b) => b.area(element),
             Shape::Sphere(s) => s.area(),
             Shape::Disk(d) => d.area(),
+            Shape::Cylinder(c) => c.area(),
         }
     }
 }

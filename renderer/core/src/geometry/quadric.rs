@@ -1,4 +1,4 @@
-//! Code shared by spheres and disks: the object transform, bounding boxes and parameter checks. All
+//! Code shared by spheres, disks and cylinders: the object transform, bounding boxes and parameter checks. All
 //! arithmetic is in double precision, so that rays, points and areas agree.
 
 use super::ShapeError;

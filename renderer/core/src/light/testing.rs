@@ -1,6 +1,6 @@
 //! Lights for tests.
 
-use crate::geometry::{BilinearMesh, Disk, Mesh, Primitive, Shape, Sphere};
+use crate::geometry::{BilinearMesh, Cylinder, Disk, Mesh, Primitive, Shape, Sphere};
 use glam::{DAffine3, DQuat, dvec3};
 use lightbound_math::{Transform, Vec3, vec3};
 
@@ -46,6 +46,7 @@ pub fn surfaces() -> Vec<(&'static str, Primitive, Vec3)> {
     let inside = vec3(0.3, 0.2, 2.8);
     let full = |t: &Transform| Shape::Sphere(Sphere::full(t, 1.0).unwrap());
     let partial = |t: &Transform| Shape::Sphere(Sphere::new(t, 1.0, -0.9, 0.5, 200.0).unwrap());
+    let tube = |t: &Transform, phi| Shape::Cylinder(Cylinder::new(t, 0.7, -0.6, 1.0, phi).unwrap());
     let mut lights = vec![
         ("triangle", primitive(triangle(vec![])), Vec3::ZERO),
         ("triangle, flipped by its normals", primitive(triangle(vec![-Vec3::Z; 3])), Vec3::ZERO),
@@ -70,6 +71,8 @@ pub fn surfaces() -> Vec<(&'static str, Primitive, Vec3)> {
             primitive(Shape::Disk(Disk::new(&nonuniform, 0.0, 1.0, 0.5, 250.0).unwrap())),
             Vec3::ZERO,
         ),
+        ("cylinder", primitive(tube(&uniform, 360.0)), Vec3::ZERO),
+        ("partial elliptic cylinder", primitive(tube(&nonuniform, 200.0)), Vec3::ZERO),
         ("sphere from inside", primitive(full(&uniform)), inside),
         ("ellipsoid from inside", primitive(full(&nonuniform)), inside),
     ];

@@ -9,8 +9,8 @@ use crate::file::parse::Entity;
 use crate::ply;
 use glam::DVec3;
 use lightbound::geometry::{
-    BilinearMesh, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere, SubdivisionError,
-    subdivide_loop,
+    BilinearMesh, Cylinder, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere,
+    SubdivisionError, subdivide_loop,
 };
 use lightbound::light::{AnyLight, AreaLight};
 use lightbound::texture::Param;
@@ -56,8 +56,8 @@ struct AreaEmission<'d> {
 }
 
 /// Supported types of shapes.
-const SHAPES: [&str; 6] =
-    ["plymesh", "trianglemesh", "bilinearmesh", "loopsubdiv", "sphere", "disk"];
+const SHAPES: [&str; 7] =
+    ["plymesh", "trianglemesh", "bilinearmesh", "loopsubdiv", "sphere", "disk", "cylinder"];
 
 impl Builder<'_> {
     /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space.
@@ -125,7 +125,7 @@ impl Builder<'_> {
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
-            "curve" | "cylinder" => Some("it is ignored"),
+            "curve" => Some("it is ignored"),
             _ => None,
         };
         self.check_supported("shape", entity, &SHAPES, fallback)?;
@@ -138,6 +138,7 @@ impl Builder<'_> {
             "bilinearmesh" => vec![bilinearmesh(entity, &render_from_shape)?],
             "sphere" => vec![sphere(entity, &render_from_shape)?],
             "disk" => vec![disk(entity, &render_from_shape)?],
+            "cylinder" => vec![cylinder(entity, &render_from_shape)?],
             _ => Vec::new(),
         };
         if SHAPES.contains(&entity.name.as_str()) {
@@ -389,4 +390,18 @@ fn disk(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneEr
         (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
     let disk = Disk::new(render_from_shape, height, radius, inner, number("phimax", 360.0)?);
     Ok(Shape::Disk(disk.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn cylinder(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
+    let number = |name: &str, default: f32| {
+        Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
+    };
+    let cylinder = Cylinder::new(
+        render_from_shape,
+        number("radius", 1.0)?,
+        number("zmin", -1.0)?,
+        number("zmax", 1.0)?,
+        number("phimax", 360.0)?,
+    );
+    Ok(Shape::Cylinder(cylinder.map_err(|e| entity.error(e.to_string()))?))
 }

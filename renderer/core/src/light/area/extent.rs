@@ -43,7 +43,7 @@ impl AreaLight {
             EmitterShape::Triangle(_)
             | EmitterShape::Disk(_)
             | EmitterShape::Sphere { full: Some(_), .. } => point,
-            EmitterShape::Patch(_) | EmitterShape::Sphere { .. } => {
+            EmitterShape::Patch(_) | EmitterShape::Sphere { .. } | EmitterShape::Cylinder(_) => {
                 let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
                 let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();
                 EmitterPoint { jacobian: (8.0 * point.jacobian + sum) / 12.0, ..point }
@@ -64,6 +64,10 @@ impl AreaLight {
             EmitterShape::Disk(disk) => (disk.extent(lo, hi), Cone::from_direction(disk.normal())),
             EmitterShape::Sphere { sphere, .. } => {
                 let (bounds, normals) = sphere.extent(lo, hi);
+                (bounds, Cone::around_hull(normals.into_iter()))
+            }
+            EmitterShape::Cylinder(cylinder) => {
+                let (bounds, normals) = cylinder.extent(lo, hi);
                 (bounds, Cone::around_hull(normals.into_iter()))
             }
         };

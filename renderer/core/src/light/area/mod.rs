@@ -21,7 +21,9 @@ pub use extent::EmitterPoint;
 
 use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
-use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position};
+use crate::geometry::{
+    BilinearMesh, Cylinder, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position,
+};
 use crate::texture::{Lookup, Param};
 use full_sphere::FullSphere;
 use glam::DVec3;
@@ -49,6 +51,7 @@ enum EmitterShape {
     Patch(Box<BilinearMesh>),
     Sphere { sphere: Box<Sphere>, full: Option<FullSphere> },
     Disk(Box<Disk>),
+    Cylinder(Box<Cylinder>),
 }
 
 /// Opacity of a light's surface.
@@ -102,6 +105,7 @@ impl AreaLight {
                 (EmitterShape::Sphere { sphere: Box::new(s.clone()), full }, s.magnitude())
             }
             Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
+            Shape::Cylinder(c) => (EmitterShape::Cylinder(Box::new(c.clone())), c.magnitude()),
         };
         let opacity = match &primitive.alpha {
             None => Opacity::Opaque,
@@ -149,6 +153,7 @@ impl AreaLight {
         let area_pdf = match &self.shape {
             EmitterShape::Triangle(triangle) => return triangle.pdf(from, wi, distance),
             EmitterShape::Disk(_) => 1.0 / self.area,
+            EmitterShape::Cylinder(cylinder) => cylinder.area_pdf(ng),
             EmitterShape::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
             EmitterShape::Sphere { sphere, full } => {
                 match full.as_ref().and_then(|b| b.cone(from, self.offset)) {
@@ -250,10 +255,10 @@ impl AreaLight {
         }
     }
 
-    /// Returns whether the surface is a sphere, a partial sphere or an ellipsoid, which faces many
-    /// directions.
+    /// Returns whether the surface is a sphere, an ellipsoid, a cylinder or a part of one, which
+    /// faces many directions.
     pub fn is_curved(&self) -> bool {
-        matches!(self.shape, EmitterShape::Sphere { .. })
+        matches!(self.shape, EmitterShape::Sphere { .. } | EmitterShape::Cylinder(_))
     }
 
     /// Returns the emitted radiance, W·sr⁻¹·m⁻².
@@ -273,6 +278,7 @@ impl AreaLight {
             }
             EmitterShape::Disk(disk) => (disk.sample_area(u), disk.normal(), 1.0 / self.area),
             EmitterShape::Sphere { sphere, .. } => sphere.sample_area(u),
+            EmitterShape::Cylinder(cylinder) => cylinder.sample_area(u),
         }
     }
 

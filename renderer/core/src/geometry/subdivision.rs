@@ -259,7 +259,7 @@ impl Surface {
             // Clockwise.
             let angles = ring.iter().zip(0..).map(|(&q, k)| (q, -TAU * k as f32 / n as f32));
             let [s, t] = angles.fold([Vec3::ZERO; 2], |[s, t], (q, angle)| {
-                [s + angle.cos() * q, t + angle.sin() * q]
+                [s + libm::cosf(angle) * q, t + libm::sinf(angle) * q]
             });
             return s.cross(t);
         }
@@ -271,8 +271,8 @@ impl Surface {
             _ => {
                 let angle = PI / (n - 1) as f32;
                 let inner = ring[1..n - 1].iter().zip(1..);
-                inner.fold(-angle.sin() * (ring[0] + ring[n - 1]), |sum, (&q, k)| {
-                    sum + (2.0 - 2.0 * angle.cos()) * (k as f32 * angle).sin() * q
+                inner.fold(-libm::sinf(angle) * (ring[0] + ring[n - 1]), |sum, (&q, k)| {
+                    sum + (2.0 - 2.0 * libm::cosf(angle)) * libm::sinf(k as f32 * angle) * q
                 })
             }
         };

@@ -289,7 +289,7 @@ impl Plan {
     /// but every pixel gets a sample.
     fn estimate(&self, elapsed: Duration, prepared: Duration, done: u64) -> (f64, Duration) {
         let (seconds, prepared) = (elapsed.as_secs_f64(), prepared.as_secs_f64());
-        // No rounding error remains once everything is done.
+        // Exact if everything is done.
         let needed = |samples: u64| {
             let missing = samples as f64 - done as f64;
             seconds + (seconds - prepared) * missing / done.max(1) as f64
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_done_in_the_end() {
+    fn finished_work_has_the_fraction_one() {
         for prepared in (0..1000).map(|k| Duration::from_micros(12_345 * k)) {
             let estimate = plan(None).estimate(37 * SECOND / 3, prepared, 1000);
             assert_eq!(estimate, (1.0, Duration::ZERO), "{prepared:?}");

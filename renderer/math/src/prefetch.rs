@@ -1,8 +1,10 @@
-//! Prefetching.
+//! Software prefetch.
 
 #![allow(unsafe_code)]
 
-/// Starts fetching an element of a slice into the cache. The index may be out of bounds.
+/// Starts fetching an element of a slice into the cache: a line for each 64 bytes, so that the end
+/// of an unaligned element may be left out. The index may be out of bounds. Does nothing on CPUs
+/// other than x86-64.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 pub fn prefetch<T>(slice: &[T], index: usize) {

@@ -65,6 +65,7 @@ Material "" Shape "sphere" => deprecated; "interface"
 Material "none" Shape "sphere" => deprecated; "interface"
 Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; ignored
 Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3 0 0 4] "integer indices" [0 1 2 0 1 3] => triangles 0 and 1 both run from vertex 0 to vertex 1; control mesh
+Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "point2 uv" [0 0 1 0 0 1] => "point2 uv"; ignored
 Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; ignored
 Shape "bilinearmesh" "point3 P" [-1 -1 3 1 -1 3 -1 1 3 1 1 3] "string emissionfilename" "no.png" => "string emissionfilename"; ignored
 Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "float edgelength" 0.1 => displacement; without

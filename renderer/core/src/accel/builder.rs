@@ -138,8 +138,8 @@ struct Pending {
     depth: usize,
 }
 
-/// Builds a BVH over elements with finite boxes. `leaf` gets the indices of up to `leaf_size`
-/// elements. The tree stores what it returned.
+/// Builds a BVH over elements with finite boxes. `leaf` creates a leaf from the indices of up to
+/// `leaf_size` elements.
 pub(super) fn build<L: Send>(
     mut elements: Vec<Element>,
     leaf_size: usize,
@@ -150,7 +150,7 @@ pub(super) fn build<L: Send>(
     }
     let bounds = bounds(&elements);
     let root = build_tree(&mut elements, 0, bounds, 1, leaf_size);
-    // Leaves may be larger than elements. To save memory, they are created last.
+    // Leaves may be larger than elements, so they are created once the elements are freed.
     let indices: Vec<u32> = elements.par_iter().map(Element::index).collect();
     let is_large = elements.len() >= PARALLEL_LEN;
     drop(elements);
@@ -165,7 +165,7 @@ pub(super) fn build<L: Send>(
     Bvh { nodes, leaves, stack_len: (WIDTH - 1) * depth + 1, bounds: bounds.aabb() }
 }
 
-/// Builds the tree of elements with these bounds, which are preceded by `first` others.
+/// Builds the tree of elements with these bounds; `first` is the index of the first one among all.
 fn build_tree(
     elements: &mut [Element],
     first: usize,
@@ -256,7 +256,7 @@ impl Subtree {
     }
 }
 
-/// Builds the subtree of a set, which starts at the first element, preceded by `first` others.
+/// Builds the subtree of a set, which starts at the first element; `first` is its index among all.
 fn build_subtree(
     elements: &mut [Element],
     first: usize,

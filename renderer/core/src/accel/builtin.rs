@@ -33,7 +33,7 @@ pub(super) struct Builtin {
 struct Group {
     /// BVH over all triangles.
     triangles: Bvh<TriangleBlock>,
-    /// BVH over all non-triangle elements; leaves are primitive and element.
+    /// BVH over all non-triangle elements; leaves are pairs of primitive and element.
     shapes: Bvh<(u32, u32)>,
     /// Whether any primitive needs the alpha test.
     has_alpha: bool,

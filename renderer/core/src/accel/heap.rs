@@ -2,10 +2,10 @@
 
 #![allow(unsafe_code)]
 
-/// Returns freed memory to the operating system, where the C library keeps it otherwise.
+/// Returns freed heap memory to the operating system. Does nothing except with glibc.
 pub(super) fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the function may be called at any time, by any thread.
+    // SAFETY: `malloc_trim` is thread-safe and has no preconditions.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -1,13 +1,14 @@
 //! Cylinders and partial cylinders.
 //!
 //! As in pbrt: a cylinder around the z axis of object space, without caps, between two heights and
-//! angles. Affine transforms may make its section elliptic. Arithmetic is in double precision, and
+//! angles. An affine transform can make its cross section elliptic. Arithmetic is in double precision, and
 //! the discriminant is computed from the point of the ray nearest to the axis.
 
 use super::quadric::{self, ObjectTransform};
 use super::{ShapeError, ShapeHit, ShapePoint};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
+use std::f64::consts::PI;
 
 /// A cylinder or partial cylinder, with its own transform.
 ///
@@ -62,7 +63,7 @@ impl Cylinder {
         Cylinder { magnitude: cylinder.aabb().magnitude(), ..cylinder }
     }
 
-    /// Returns the bounding box of the cylinder with all angles.
+    /// Returns the bounding box of the full cylinder, whatever its angles.
     pub(super) fn aabb(&self) -> Aabb {
         let r = self.radius;
         self.object_transform.aabb(DVec3::new(-r, -r, self.z[0]), DVec3::new(r, r, self.z[1]), None)
@@ -121,14 +122,14 @@ impl Cylinder {
         (self.radius * n).with_z(self.z[0] + f64::from(v) * (self.z[1] - self.z[0]))
     }
 
-    /// Returns the area: exact for uniform scales, else by the midpoint rule for 256 angles.
+    /// Returns the area: exact for uniform scales, else by the midpoint rule with 256 samples in u.
     pub(super) fn area(&self) -> f32 {
         const N: usize = 256;
         if let Some(scale) = self.object_transform.uniform_scale() {
             return (scale * scale * self.local_area()) as f32;
         }
-        let angle = |i: usize| (i as f32 + 0.5) / N as f32;
-        let jacobian = |i| self.object_transform.jacobian(self.local_normal(angle(i)));
+        let u = |i: usize| (i as f32 + 0.5) / N as f32;
+        let jacobian = |i| self.object_transform.jacobian(self.local_normal(u(i)));
         ((0..N).map(jacobian).sum::<f64>() / N as f64 * self.local_area()) as f32
     }
 
@@ -160,8 +161,15 @@ impl Cylinder {
             DVec3::new(r * x[1], r * y[1], height(hi.y) + z_slack),
             None,
         );
-        let corner = |i: usize| DVec3::new(x[i & 1], y[i >> 1], 0.0);
-        (bounds, std::array::from_fn(|i| self.object_transform.normal_vector(corner(i))))
+        // Below 180°, the normals at both ends span all normals between them.
+        let normal = |i: usize| match phi[1] - phi[0] < PI {
+            true => {
+                let (sin, cos) = libm::sincos(phi[i & 1]);
+                DVec3::new(cos, sin, 0.0)
+            }
+            false => DVec3::new(x[i & 1], y[i >> 1], 0.0),
+        };
+        (bounds, std::array::from_fn(|i| self.object_transform.normal_vector(normal(i))))
     }
 
     /// Returns the density per m² of [`Cylinder::sample_area`] at a point with the outward or
@@ -182,6 +190,7 @@ mod tests {
     use super::super::testing::{assert_hits_lie_on_rays, skewed};
     use super::*;
     use glam::{DAffine3, dvec3};
+    use lightbound_math::Cone;
     use lightbound_math::vec3;
     use std::f32::consts::PI;
 
@@ -229,7 +238,7 @@ mod tests {
         let inside = Ray::new(vec3(1.0, 0.0, 3.0), Vec3::X);
         assert_eq!(c.intersect(&inside).unwrap().t, 1.0);
         assert_eq!(c.intersect(&Ray { tmax: 1.0, ..inside }), None);
-        // Half of it remains.
+        // Without the near half, rays hit the far one.
         let half = Cylinder::new(&Transform::IDENTITY, 2.0, 1.0, 5.0, 180.0).unwrap();
         assert_eq!(
             half.intersect(&Ray::new(vec3(0.5, -9.0, 2.0), Vec3::Y)).unwrap().t,
@@ -245,6 +254,17 @@ mod tests {
             let h = c.intersect(&ray).unwrap();
             assert!((c.point(h.u, h.v).p - vec3(0.6, 0.8, 0.5)).length() < 1e-6, "{distance}");
         }
+    }
+
+    #[test]
+    fn parts_have_narrow_normals() {
+        let c = Cylinder::new(&Transform::IDENTITY, 1.0, -1.0, 2.0, 360.0).unwrap();
+        let cone = |lo, hi| {
+            let (_, normals) = c.extent(Vec2::new(lo, 0.0), Vec2::new(hi, 1.0));
+            Cone::around_hull(normals.into_iter())
+        };
+        assert!((cone(0.0, 0.25).cos - 0.5f32.sqrt()).abs() < 1e-3);
+        assert!((cone(0.3, 0.6).cos - (0.3 * PI).cos()).abs() < 1e-3);
     }
 
     #[test]

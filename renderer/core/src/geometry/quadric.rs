@@ -1,5 +1,5 @@
-//! Code shared by spheres, disks and cylinders: the object transform, bounding boxes and parameter checks. All
-//! arithmetic is in double precision, so that rays, points and areas agree.
+//! Code shared by spheres, disks and cylinders: the object transform, bounding boxes and parameter
+//! checks. All arithmetic is in double precision, so that rays, points and areas agree.
 
 use super::ShapeError;
 use glam::{DAffine3, DMat3, DVec3};

@@ -1,8 +1,9 @@
 //! Loop subdivision surfaces (Loop 1987, *Smooth Subdivision Surfaces Based on Triangles*) with the
-//! weights of Warren, as in pbrt-v4. Vertices and normals are those of the limit surface, except for
-//! vertices on the boundary, which have pbrt's weights of 1/5 instead of 1/6.
+//! weights of Warren, as in pbrt-v4.
 //!
-//! A half-edge `3 f + k` runs from corner `k` of triangle `f` to the next one.
+//! Vertices and normals are those of the limit surface, except for vertices on the boundary, which
+//! have pbrt's weights of 1/5 instead of 1/6. A half-edge `3 f + k` runs from corner `k` of triangle
+//! `f` to the next one.
 
 use super::mesh::validate;
 use super::{Mesh, MeshError};
@@ -14,7 +15,7 @@ use std::f32::consts::{PI, TAU};
 /// Maximum number of triangles of a subdivided mesh.
 const MAX_TRIANGLES: usize = 1 << 25;
 
-/// The twin of a half-edge on the boundary.
+/// No half-edge: the twin of one on the boundary, or the first of a vertex without triangles.
 const NONE: u32 = u32::MAX;
 
 /// Why a control mesh cannot be subdivided.
@@ -23,7 +24,7 @@ pub enum SubdivisionError {
     /// The arrays are invalid.
     #[error(transparent)]
     Mesh(#[from] MeshError),
-    /// A triangle has fewer than three vertices.
+    /// A triangle has a vertex twice.
     #[error("triangle {triangle} has vertex {vertex} twice")]
     RepeatedVertex {
         /// The triangle.
@@ -31,7 +32,7 @@ pub enum SubdivisionError {
         /// The vertex.
         vertex: u32,
     },
-    /// Triangles with a common edge have opposite windings, or there are more than two.
+    /// An edge of more than two triangles, or of two with opposite windings.
     #[error(
         "triangles {} and {} both run from vertex {} to vertex {}; at an edge, two triangles of the \
          same winding may meet",
@@ -44,7 +45,9 @@ pub enum SubdivisionError {
         vertices: [u32; 2],
     },
     /// The result would be too large.
-    #[error("{triangles} triangles after {levels} levels are more than {MAX_TRIANGLES}")]
+    #[error(
+        "{levels} levels of subdivision of {triangles} triangles give more than {MAX_TRIANGLES} triangles"
+    )]
     TooMany {
         /// Number of triangles of the control mesh.
         triangles: usize,
@@ -53,14 +56,14 @@ pub enum SubdivisionError {
     },
 }
 
-/// A manifold of triangles under subdivision.
-struct Surface {
+/// A triangle mesh with half-edges.
+struct HalfEdgeMesh {
     positions: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
-    /// The opposite half-edge of each half-edge; [`NONE`] on the boundary.
+    /// The opposite half-edge of each half-edge, or [`NONE`].
     twins: Vec<u32>,
-    /// A half-edge that leaves each vertex; [`NONE`] for vertices without triangles. On the
-    /// boundary, the first one in counter-clockwise order.
+    /// A half-edge that leaves each vertex, or [`NONE`]. On the boundary, the first one in
+    /// counter-clockwise order.
     first: Vec<u32>,
 }
 
@@ -68,8 +71,9 @@ struct Surface {
 /// pbrt-v4, normals point to the side from which triangles are clockwise.
 ///
 /// # Errors
-/// If the mesh is not a manifold of consistent winding, its arrays are invalid, or there would be
-/// more than 2²⁵ triangles.
+/// If an edge has more than two triangles or two of opposite windings, a triangle has a vertex
+/// twice, the arrays are invalid, or there would be more than 2²⁵ triangles. Where several fans of
+/// triangles meet at a vertex, only one of them determines its position, as in pbrt-v4.
 pub fn subdivide_loop(
     positions: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
@@ -80,19 +84,19 @@ pub fn subdivide_loop(
     if count.is_none_or(|count| count > MAX_TRIANGLES) {
         return Err(SubdivisionError::TooMany { triangles: triangles.len(), levels });
     }
-    let mut surface = Surface::new(positions, triangles)?;
+    let mut mesh = HalfEdgeMesh::new(positions, triangles)?;
     for _ in 0..levels {
-        surface = surface.subdivided();
+        mesh = mesh.subdivided();
     }
-    let limit = surface.each_vertex(|vertex| match surface.is_boundary(vertex) {
-        true => surface.boundary_mean(vertex, 1.0 / 5.0),
+    let limit = mesh.each_vertex(|vertex| match mesh.is_boundary(vertex) {
+        true => mesh.boundary_mean(vertex, 1.0 / 5.0),
         false => {
-            let n = surface.ring(vertex).count() as f32;
-            surface.ring_mean(vertex, 1.0 / (n + 3.0 / (8.0 * beta(n))))
+            let n = mesh.ring(vertex).count() as f32;
+            mesh.ring_mean(vertex, 1.0 / (n + 3.0 / (8.0 * beta(n))))
         }
     });
-    let normals = surface.each_vertex(|vertex| surface.normal(vertex));
-    Ok(Mesh::new(limit, surface.triangles, normals, Vec::new())?)
+    let normals = mesh.each_vertex(|vertex| mesh.normal(vertex));
+    Ok(Mesh::new(limit, mesh.triangles, normals, Vec::new())?)
 }
 
 /// Returns the weight of each neighbour of a vertex with n of them.
@@ -110,8 +114,11 @@ fn previous(h: u32) -> u32 {
     if h.is_multiple_of(3) { h + 2 } else { h - 1 }
 }
 
-impl Surface {
-    fn new(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Surface, SubdivisionError> {
+impl HalfEdgeMesh {
+    fn new(
+        positions: Vec<Vec3>,
+        triangles: Vec<[u32; 3]>,
+    ) -> Result<HalfEdgeMesh, SubdivisionError> {
         let mut half_edges = HashMap::with_capacity(3 * triangles.len());
         for (f, t) in triangles.iter().enumerate() {
             for k in 0..3 {
@@ -132,11 +139,11 @@ impl Surface {
         };
         let twins = (0..3 * triangles.len()).map(twin).collect();
         let first = vec![NONE; positions.len()];
-        Ok(Surface { positions, triangles, twins, first }.with_first())
+        Ok(HalfEdgeMesh { positions, triangles, twins, first }.with_first())
     }
 
     /// Sets the first half-edge of each vertex.
-    fn with_first(mut self) -> Surface {
+    fn with_first(mut self) -> HalfEdgeMesh {
         for h in 0..self.twins.len() as u32 {
             let origin = self.origin(h) as usize;
             if self.first[origin] == NONE || self.twins[h as usize] == NONE {
@@ -174,7 +181,7 @@ impl Surface {
         start.into_iter().chain(rest)
     }
 
-    /// Returns the mean of a vertex and its neighbours, which have the given weight each.
+    /// Returns the mean of a vertex and its neighbours, each of the given weight.
     fn ring_mean(&self, vertex: u32, weight: f32) -> Vec3 {
         let (p, n) = (self.positions[vertex as usize], self.ring(vertex).count() as f32);
         if n == 0.0 {
@@ -183,8 +190,8 @@ impl Surface {
         self.ring(vertex).fold((1.0 - n * weight) * p, |sum, q| sum + weight * q)
     }
 
-    /// Returns the mean of a vertex and its two neighbours on the boundary, which have the given
-    /// weight each.
+    /// Returns the mean of a vertex and its two neighbours on the boundary, each of the given
+    /// weight.
     fn boundary_mean(&self, vertex: u32, weight: f32) -> Vec3 {
         let mut ring = self.ring(vertex);
         let (Some(a), Some(b)) = (ring.next(), ring.last()) else { unreachable!("two neighbours") };
@@ -196,9 +203,9 @@ impl Surface {
         (0..self.positions.len() as u32).into_par_iter().map(f).collect()
     }
 
-    /// Divides each triangle in four: the one in the middle, whose corners are the new vertices on
+    /// Divides each triangle into four: the one in the middle, whose corners are the new vertices on
     /// the edges, is the last of them; the others have the corners of the triangle.
-    fn subdivided(&self) -> Surface {
+    fn subdivided(&self) -> HalfEdgeMesh {
         let mut positions = self.each_vertex(|vertex| match self.is_boundary(vertex) {
             true => self.boundary_mean(vertex, 1.0 / 8.0),
             false => self.ring_mean(vertex, beta(self.ring(vertex).count() as f32)),
@@ -219,7 +226,7 @@ impl Surface {
         let triangles = triangles.flat_map(|(&[a, b, c], &[ab, bc, ca])| {
             [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
         });
-        // Half-edge 3 f + k starts with that of child k, and ends with that of child k + 1.
+        // The halves of half-edge 3 f + k belong to children k and (k + 1) mod 3, in this order.
         let start = |h: u32| 12 * (h / 3) + 4 * (h % 3);
         let end = |h: u32| 12 * (h / 3) + 3 * ((h + 1) % 3) + h % 3;
         let mut twins = vec![NONE; 4 * self.twins.len()];
@@ -236,7 +243,7 @@ impl Surface {
             }
         }
         let first = vec![NONE; positions.len()];
-        Surface { triangles: triangles.collect(), twins, first, positions }.with_first()
+        HalfEdgeMesh { triangles: triangles.collect(), twins, first, positions }.with_first()
     }
 
     /// Returns the position of the new vertex on a half-edge.

@@ -246,7 +246,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Builds a Loop subdivision surface. Control meshes that are no manifolds are not subdivided.
+    /// Builds a Loop subdivision surface. A control mesh that is not manifold is not subdivided,
+    /// with a warning.
     fn loopsubdiv(
         &mut self,
         entity: &Entity,
@@ -257,7 +258,7 @@ impl Builder<'_> {
             .map_err(|_| entity.error(format!("\"levels\" is {levels}, expected 0 or more")))?;
         // As in pbrt-v4, there is one scheme.
         entity.params.string("scheme")?;
-        let (positions, ..) = vertices(entity)?;
+        let positions = positions(entity)?.to_vec();
         let triangles = elements(entity, positions.len())?;
         let error = |e: &dyn std::error::Error| entity.error(e.to_string());
         let mesh = match subdivide_loop(positions.clone(), triangles.clone(), levels) {
@@ -265,6 +266,8 @@ impl Builder<'_> {
             Err(e @ (SubdivisionError::Edge { .. } | SubdivisionError::RepeatedVertex { .. })) => {
                 let what = format!("this mesh cannot be subdivided: {e}");
                 self.warn(entity, &what, "its control mesh")?;
+                // As on the subdivided surface, the front is clockwise.
+                let triangles = triangles.into_iter().map(|[a, b, c]| [a, c, b]).collect();
                 Mesh::new(positions, triangles, Vec::new(), Vec::new()).map_err(|e| error(&e))?
             }
             Err(e) => return Err(error(&e)),
@@ -311,14 +314,17 @@ impl Builder<'_> {
 /// Positions, normals and texture coordinates.
 type Vertices = (Vec<Vec3>, Vec<Vec3>, Vec<Vec2>);
 
+/// Reads the positions of a mesh's vertices.
+fn positions(entity: &Entity) -> Result<&[Vec3], SceneError> {
+    entity.params.point3s("P")?.ok_or_else(|| {
+        entity.error(format!("a {} needs positions", entity.name)).help("give \"point3 P\"")
+    })
+}
+
 /// Reads the vertices of a mesh.
 fn vertices(entity: &Entity) -> Result<Vertices, SceneError> {
     let p = &entity.params;
-    let Some(positions) = p.point3s("P")? else {
-        return Err(entity
-            .error(format!("a {} needs positions", entity.name))
-            .help("give \"point3 P\""));
-    };
+    let positions = positions(entity)?;
     let normals = p.normals("N")?.unwrap_or_default();
     let uvs = p.point2s("uv")?.unwrap_or_default();
     Ok((positions.to_vec(), normals.to_vec(), uvs.to_vec()))

@@ -5,8 +5,8 @@
 //! millions of lights accesses no other memory. Triangles are sampled uniformly by solid angle, or
 //! by area if they are far away; disks by area, and patches uniformly in (u, v). Full spheres seen
 //! from outside are sampled by the cone of directions that they subtend (Shirley et al. 1996,
-//! *Monte Carlo Techniques for Direct Lighting Calculations*). Other spheres are sampled uniformly
-//! by area before their transform.
+//! *Monte Carlo Techniques for Direct Lighting Calculations*). Other spheres and cylinders are
+//! sampled uniformly by area before their transform.
 //! [`AreaLight::pdf_li`] returns the exact density of these samples.
 
 mod emission;

@@ -1,8 +1,8 @@
 //! Cylinders and partial cylinders.
 //!
 //! As in pbrt: a cylinder around the z axis of object space, without caps, between two heights and
-//! angles. An affine transform can make its cross section elliptic. Arithmetic is in double precision, and
-//! the discriminant is computed from the point of the ray nearest to the axis.
+//! angles. An affine transform can make its cross section elliptic. Arithmetic is in double
+//! precision.
 
 use super::quadric::{self, ObjectTransform};
 use super::{ShapeError, ShapeHit, ShapePoint};
@@ -71,20 +71,8 @@ impl Cylinder {
 
     pub(super) fn intersect(&self, ray: &Ray) -> Option<ShapeHit> {
         let (o, d) = self.object_transform.local_ray(ray);
-        let (o2, d2) = (o.truncate(), d.truncate());
-        let a = d2.length_squared();
-        let b = -o2.dot(d2);
-        let nearest = o2 + (b / a) * d2;
-        let discriminant = a * (self.radius * self.radius - nearest.length_squared());
-        if !(discriminant >= 0.0 && a > 0.0) {
-            return None;
-        }
-        let q = b + discriminant.sqrt().copysign(b);
-        let (t0, t1) = (q / a, (o2.length_squared() - self.radius * self.radius) / q);
-        [t0.min(t1), t0.max(t1)].into_iter().find_map(|t| {
-            if !(t as f32 >= ray.tmin && (t as f32) < ray.tmax) {
-                return None;
-            }
+        let [o2, d2] = [o, d].map(|v| v.with_z(0.0));
+        quadric::sphere_hits(o2, d2, self.radius, ray).find_map(|t| {
             let p = o + t * d;
             let phi = quadric::azimuth(p);
             let inside = phi <= self.phi_max && p.z >= self.z[0] && p.z <= self.z[1];

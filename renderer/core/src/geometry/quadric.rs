@@ -102,6 +102,32 @@ impl ObjectTransform {
     }
 }
 
+/// Returns the parameters in the segment of `ray` at which the line o + t d meets the sphere of a
+/// radius around the origin, in ascending order. With o.z = d.z = 0, the sphere stands for the
+/// cylinder around the z axis.
+///
+/// The discriminant is computed from the point of the line nearest to the centre, so that origins
+/// may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere Intersection*, Ray
+/// Tracing Gems, ch. 7).
+pub(super) fn sphere_hits(
+    o: DVec3,
+    d: DVec3,
+    radius: f64,
+    ray: &Ray,
+) -> impl Iterator<Item = f64> + use<> {
+    let a = d.length_squared();
+    let b = -o.dot(d);
+    let nearest = o + (b / a) * d;
+    let discriminant = a * (radius * radius - nearest.length_squared());
+    let hits = (discriminant >= 0.0 && a > 0.0).then(|| {
+        let q = b + discriminant.sqrt().copysign(b);
+        let (t0, t1) = (q / a, (o.length_squared() - radius * radius) / q);
+        [t0.min(t1), t0.max(t1)]
+    });
+    let (tmin, tmax) = (ray.tmin, ray.tmax);
+    hits.into_iter().flatten().filter(move |&t| t as f32 >= tmin && (t as f32) < tmax)
+}
+
 /// A range of a polar coordinate.
 pub(super) type Range = [f64; 2];
 

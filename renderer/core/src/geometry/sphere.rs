@@ -2,9 +2,7 @@
 //!
 //! As in pbrt: a sphere is centred at the origin of object space, and clipped at two heights z and
 //! at an angle around z. Affine transforms may turn it into an ellipsoid. Arithmetic is in double
-//! precision, and the discriminant is computed from the point of the ray nearest to the centre, so
-//! that origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
-//! Intersection*, Ray Tracing Gems, ch. 7).
+//! precision.
 
 use super::quadric::{self, ObjectTransform};
 use super::{ShapeError, ShapeHit, ShapePoint};
@@ -90,19 +88,7 @@ impl Sphere {
 
     pub(super) fn intersect(&self, ray: &Ray) -> Option<ShapeHit> {
         let (o, d) = self.object_transform.local_ray(ray);
-        let a = d.length_squared();
-        let b = -o.dot(d);
-        let nearest = o + (b / a) * d;
-        let discriminant = a * (self.radius * self.radius - nearest.length_squared());
-        if !(discriminant >= 0.0 && a > 0.0) {
-            return None;
-        }
-        let q = b + discriminant.sqrt().copysign(b);
-        let (t0, t1) = (q / a, (o.length_squared() - self.radius * self.radius) / q);
-        [t0.min(t1), t0.max(t1)].into_iter().find_map(|t| {
-            if !(t as f32 >= ray.tmin && (t as f32) < ray.tmax) {
-                return None;
-            }
+        quadric::sphere_hits(o, d, self.radius, ray).find_map(|t| {
             let p = o + t * d;
             let phi = quadric::azimuth(p);
             let theta = libm::atan2(p.truncate().length(), p.z);

@@ -203,8 +203,8 @@ impl HalfEdgeMesh {
         (0..self.positions.len() as u32).into_par_iter().map(f).collect()
     }
 
-    /// Divides each triangle into four: the one in the middle, whose corners are the new vertices on
-    /// the edges, is the last of them; the others have the corners of the triangle.
+    /// Divides each triangle into four: first one at each corner, then the one in the middle, between
+    /// the new vertices on the edges.
     fn subdivided(&self) -> HalfEdgeMesh {
         let mut positions = self.each_vertex(|vertex| match self.is_boundary(vertex) {
             true => self.boundary_mean(vertex, 1.0 / 8.0),

@@ -119,14 +119,16 @@ impl HalfEdgeMesh {
         positions: Vec<Vec3>,
         triangles: Vec<[u32; 3]>,
     ) -> Result<HalfEdgeMesh, SubdivisionError> {
+        for (triangle, &[a, b, c]) in triangles.iter().enumerate() {
+            if a == b || b == c || c == a {
+                let vertex = if a == b { a } else { c };
+                return Err(SubdivisionError::RepeatedVertex { triangle, vertex });
+            }
+        }
         let mut half_edges = HashMap::with_capacity(3 * triangles.len());
         for (f, t) in triangles.iter().enumerate() {
             for k in 0..3 {
                 let vertices = [t[k], t[(k + 1) % 3]];
-                if vertices[0] == vertices[1] {
-                    let vertex = vertices[0];
-                    return Err(SubdivisionError::RepeatedVertex { triangle: f, vertex });
-                }
                 if let Some(other) = half_edges.insert(vertices, (3 * f + k) as u32) {
                     let triangles = [other as usize / 3, f];
                     return Err(SubdivisionError::Edge { triangles, vertices });

@@ -4,6 +4,7 @@
 //! space: pixels from the upper left corner. Rays are in the space of the scene's geometry: world
 //! space, or render space if it differs ([`crate::geometry`]).
 
+use crate::geometry::Motion;
 use glam::{DAffine3, DMat3};
 use lightbound_math::sampling::warp;
 use lightbound_math::{Ray, Transform, Vec2, Vec3, vec2};
@@ -42,6 +43,9 @@ pub enum Projection {
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
     to_world: Transform,
+    motion: Option<Motion>,
+    /// Times at which the shutter opens and closes, seconds.
+    shutter: [f32; 2],
     projection: Projection,
     /// Image-plane point of the raster's upper left corner, at z = 1 for perspective.
     corner: Vec2,
@@ -49,7 +53,6 @@ pub struct Camera {
     step: Vec2,
     lens_radius: f32,
     focal_distance: f32,
-    forward: Vec3,
 }
 
 impl Camera {
@@ -70,13 +73,40 @@ impl Camera {
         let size = screen.max - screen.min;
         Camera {
             to_world,
+            motion: None,
+            shutter: [0.0, 1.0],
             projection,
             corner: scale * vec2(screen.min.x, screen.max.y),
             step: scale * vec2(size.x / resolution.0 as f32, -size.y / resolution.1 as f32),
             lens_radius,
             focal_distance,
-            forward: to_world.vector(Vec3::Z).normalize(),
         }
+    }
+
+    /// Sets the times at which the shutter opens and closes, seconds. The default is from 0 to 1.
+    pub fn with_shutter(self, shutter: [f32; 2]) -> Camera {
+        Camera { shutter, ..self }
+    }
+
+    /// Makes the camera move.
+    pub fn with_motion(self, motion: Motion) -> Camera {
+        Camera { motion: Some(motion), ..self }
+    }
+
+    /// Returns whether the camera moves.
+    pub fn moves(&self) -> bool {
+        self.motion.is_some()
+    }
+
+    /// Returns a time at which the shutter is open, seconds, for uniform `u` in [0, 1).
+    pub fn time(&self, u: f32) -> f32 {
+        let [open, close] = self.shutter;
+        (1.0 - u) * open + u * close
+    }
+
+    /// Returns the transform from camera space at `time`, seconds.
+    fn transform(&self, time: f32) -> Transform {
+        self.motion.map_or(self.to_world, |motion| motion.at(time))
     }
 
     /// Creates a pinhole camera at `eye` that looks at `target`; `fov` is the field of view along
@@ -96,9 +126,9 @@ impl Camera {
         Camera::new(to_world, Projection::Perspective { fov }, screen, resolution, 0.0, 1.0)
     }
 
-    /// Generates the ray through a raster point and a lens point, for `lens` uniform in [0, 1)².
-    /// The direction of the ray is a unit vector.
-    pub fn ray(&self, raster: Vec2, lens: Vec2) -> Ray {
+    /// Generates the ray through a raster point and a lens point at `time`, seconds, for `lens`
+    /// uniform in [0, 1)². The direction of the ray is a unit vector.
+    pub fn ray(&self, raster: Vec2, lens: Vec2, time: f32) -> Ray {
         let on_plane = self.corner + self.step * raster;
         let (mut o, mut d) = match self.projection {
             Projection::Perspective { .. } => (Vec3::ZERO, on_plane.extend(1.0)),
@@ -110,12 +140,14 @@ impl Camera {
             o += shift;
             d = focus - o;
         }
-        Ray::new(self.to_world.point(o), self.to_world.vector(d).normalize())
+        let to_world = self.transform(time);
+        Ray { time, ..Ray::new(to_world.point(o), to_world.vector(d).normalize()) }
     }
 
-    /// Returns the distance of a point from the camera along the viewing axis.
-    pub fn depth(&self, p: Vec3) -> f32 {
-        (p - self.to_world.point(Vec3::ZERO)).dot(self.forward)
+    /// Returns the distance of a point from the camera along the viewing axis at `time`, seconds.
+    pub fn depth(&self, p: Vec3, time: f32) -> f32 {
+        let to_world = self.transform(time);
+        (p - to_world.point(Vec3::ZERO)).dot(to_world.vector(Vec3::Z).normalize())
     }
 }
 
@@ -133,11 +165,11 @@ mod tests {
     #[test]
     fn perspective_field_of_view_is_along_the_shorter_side() {
         let c = camera(Projection::Perspective { fov: 90.0 }, 0.0);
-        let centre = c.ray(vec2(100.0, 50.0), Vec2::ZERO);
+        let centre = c.ray(vec2(100.0, 50.0), Vec2::ZERO, 0.0);
         assert!((centre.d - Vec3::Z).length() < 1e-6);
-        let top = c.ray(vec2(100.0, 0.0), Vec2::ZERO);
+        let top = c.ray(vec2(100.0, 0.0), Vec2::ZERO, 0.0);
         assert!((top.d - vec3(0.0, 1.0, 1.0).normalize()).length() < 1e-6);
-        let right = c.ray(vec2(200.0, 50.0), Vec2::ZERO);
+        let right = c.ray(vec2(200.0, 50.0), Vec2::ZERO, 0.0);
         assert!((right.d - vec3(2.0, 0.0, 1.0).normalize()).length() < 1e-6);
     }
 
@@ -145,7 +177,7 @@ mod tests {
     fn look_at_projects_the_target_to_the_centre() {
         let eye = vec3(3.0, 1.0, -2.0);
         let c = Camera::look_at(eye, vec3(0.0, 1.0, -2.0), Vec3::Y, 90.0, (100, 100));
-        let at = |x, y| c.ray(vec2(x, y), Vec2::ZERO).d;
+        let at = |x, y| c.ray(vec2(x, y), Vec2::ZERO, 0.0).d;
         assert!((at(50.0, 50.0) + Vec3::X).length() < 1e-6);
         // +y is up, and +z is to the right.
         assert!(at(50.0, 0.0).y > 0.5 && at(100.0, 50.0).z > 0.5);
@@ -153,7 +185,7 @@ mod tests {
 
     #[test]
     fn orthographic_rays_are_parallel() {
-        let r = camera(Projection::Orthographic, 0.0).ray(vec2(0.0, 0.0), Vec2::ZERO);
+        let r = camera(Projection::Orthographic, 0.0).ray(vec2(0.0, 0.0), Vec2::ZERO, 0.0);
         assert_eq!((r.o, r.d), (vec3(-2.0, 1.0, 0.0), Vec3::Z));
     }
 
@@ -162,7 +194,7 @@ mod tests {
         for projection in [Projection::Perspective { fov: 40.0 }, Projection::Orthographic] {
             let c = camera(projection, 0.3);
             let at_focus = |lens| {
-                let r = c.ray(vec2(37.0, 61.0), lens);
+                let r = c.ray(vec2(37.0, 61.0), lens, 0.0);
                 r.at((4.0 - r.o.z) / r.d.z)
             };
             let a = at_focus(vec2(0.1, 0.9));
@@ -186,6 +218,21 @@ mod tests {
             0.0,
             1.0,
         );
-        assert_eq!(c.depth(vec3(3.0, 1.0, 9.0)), 4.0);
+        assert_eq!(c.depth(vec3(3.0, 1.0, 9.0), 0.0), 4.0);
+    }
+
+    #[test]
+    fn moving_camera_has_a_ray_for_each_time() {
+        let start = DAffine3::IDENTITY;
+        let end = DAffine3::from_translation(dvec3(0.0, 0.0, 8.0));
+        let shutter = [1.0, 3.0];
+        let motion = Motion::new([start, end], [0.0, 4.0], shutter).unwrap();
+        let c = camera(Projection::Perspective { fov: 90.0 }, 0.0)
+            .with_shutter(shutter)
+            .with_motion(motion);
+        assert_eq!([0.0, 0.5].map(|u| c.time(u)), [1.0, 2.0]);
+        let ray = c.ray(vec2(100.0, 50.0), Vec2::ZERO, 2.0);
+        assert!(ray.time == 2.0 && (ray.o - vec3(0.0, 0.0, 4.0)).length() < 1e-6, "{ray:?}");
+        assert_eq!(c.depth(vec3(1.0, 0.0, 10.0), 3.0), 4.0);
     }
 }

@@ -19,17 +19,19 @@ pub struct Ray {
     pub d: Vec3,
     /// Parameter of the segment's end; may be infinite.
     pub tmax: f32,
+    /// Time at which the ray meets moving surfaces, seconds.
+    pub time: f32,
 }
 
 impl Ray {
-    /// Creates the ray from `o` along `d`.
+    /// Creates the ray from `o` along `d`, at time 0.
     pub fn new(o: Vec3, d: Vec3) -> Ray {
-        Ray { o, tmin: 0.0, d, tmax: f32::INFINITY }
+        Ray { o, tmin: 0.0, d, tmax: f32::INFINITY, time: 0.0 }
     }
 
-    /// Creates the segment between `o` and `target`; `t` is 0 at `o` and 1 at `target`.
+    /// Creates the segment between `o` and `target`, at time 0; `t` is 0 at `o` and 1 at `target`.
     pub fn segment(o: Vec3, target: Vec3) -> Ray {
-        Ray { o, tmin: 0.0, d: target - o, tmax: 1.0 }
+        Ray { tmax: 1.0, ..Ray::new(o, target - o) }
     }
 
     /// Returns the point at parameter `t`.

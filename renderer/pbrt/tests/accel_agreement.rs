@@ -4,9 +4,10 @@
 //! of two coincident surfaces a ray hits, and whether it hits a grazed edge. The tests tolerate
 //! such differences only where they can occur.
 
+use glam::{DAffine3, DVec3};
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{
-    BilinearMesh, Disk, Geometry, Hit, Instance, Mesh, Primitive, Shape, Sphere,
+    BilinearMesh, Disk, Geometry, Hit, Instance, Mesh, Motion, Primitive, Shape, Sphere,
 };
 use lightbound::texture::Param;
 use lightbound_math::sampling::{hash, unit_float};
@@ -117,8 +118,15 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
                     {
                         distances.push(hit.t);
                         if hit.t < nearest.t {
-                            nearest =
-                                Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance };
+                            nearest = Hit {
+                                t: hit.t,
+                                u: hit.u,
+                                v: hit.v,
+                                primitive,
+                                element,
+                                instance,
+                                time: ray.time,
+                            };
                         }
                         break;
                     }
@@ -129,7 +137,7 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
     };
     intersect(geometry.world.clone(), ray, Hit::NONE);
     for (index, instance) in (0..).zip(&geometry.instances) {
-        let inverse = instance.transform.inverse();
+        let inverse = geometry.instance_transform(index, ray.time).inverse();
         let local = Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray };
         intersect(geometry.groups[instance.group as usize].clone(), &local, index);
     }
@@ -306,6 +314,7 @@ fn instanced_geometry(alpha: Option<f32>) -> Geometry {
         group,
         first_light: 0,
         transform: transform(scale, angle, translation),
+        motion: None,
     };
     let instances = vec![
         instance(0, vec3(1.0, 1.0, 1.0), 0.0, vec3(-1.5, 0.0, 0.0)),
@@ -318,6 +327,29 @@ fn instanced_geometry(alpha: Option<f32>) -> Geometry {
     let n = primitives.len() as u32;
     let groups = vec![1..n - 1, n - 1..n, n..n];
     Geometry { primitives, world: 0..1, groups, instances, ..Geometry::default() }
+}
+
+#[test]
+fn moving_instances_agree() {
+    let map = |scale: f64, angle, x| {
+        DAffine3::from_translation(DVec3::new(x, 0.5, 0.0))
+            * DAffine3::from_rotation_y(angle)
+            * DAffine3::from_scale(DVec3::new(scale, 1.0, 0.7))
+    };
+    let mut geometry = instanced_geometry(Some(0.8));
+    for (group, [start, end]) in [
+        (0, [map(1.0, 0.0, -1.0), map(0.5, 2.0, 1.0)]),
+        (1, [map(0.3, 0.0, 0.0), map(2.0, 0.0, 0.5)]),
+    ] {
+        let motion = Motion::new([start, end], [0.0, 1.0], [0.0, 1.0]).unwrap();
+        let (transform, index) = (motion.start(), geometry.motions.len() as u32);
+        geometry.motions.push(motion);
+        geometry.instances.push(Instance { group, transform, first_light: 0, motion: Some(index) });
+    }
+    let mut random = Random::new(12);
+    let mut rays = random.rays(4000, 2.0);
+    rays.iter_mut().for_each(|ray| ray.time = random.next());
+    assert_agrees_with_brute_force("moving instances", geometry, &rays);
 }
 
 #[test]
@@ -453,7 +485,8 @@ fn invalid_rays_miss() {
 fn empty_and_degenerate_geometry_is_missed() {
     let huge = vec![vec3(1e30, 0.0, 0.0), vec3(0.0, 1e30, 0.0), vec3(0.0, 0.0, 1e30)];
     let collinear = vec![Vec3::ZERO, Vec3::X, 2.0 * Vec3::X];
-    let empty_instance = Instance { group: 0, transform: Transform::IDENTITY, first_light: 0 };
+    let empty_instance =
+        Instance { group: 0, transform: Transform::IDENTITY, first_light: 0, motion: None };
     let cases = [
         Geometry::default(),
         world(vec![primitive(mesh(Vec::new(), Vec::new()), None)]),

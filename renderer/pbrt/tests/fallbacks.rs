@@ -35,7 +35,6 @@ Option "displacementedgescale" 2 => displacementedgescale; ignored
 Option "forcediffuse" true => forcediffuse; ignored
 Option "rendercoordsys" "world" => rendercoordsys; ignored
 MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" Camera "perspective" => "homogeneous"; empty
-ActiveTransform EndTime Translate 1 0 0 ActiveTransform All Camera "perspective" => start and end time; without motion blur
 Film "rgb" Film "rgb" => Film is given twice; the last
 Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
 "#;
@@ -74,8 +73,8 @@ LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power"
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
 AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => an area light with the material "interface"; it is ignored
-ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => start and end time; without motion blur
-ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => start and end time; without motion blur
+AreaLightSource "diffuse" ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => motion of this emissive shape; start time
+ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => motion of this light; start time
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
 Texture "t" "float" "imagemap" "string filename" "good.png" "string filter" "ewa" => "ewa"; bilinear
 Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5

@@ -254,7 +254,7 @@ fn delta_lights_agree_with_bsdf_evaluation() {
                 &[],
                 &Overrides::default(),
             );
-            let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO));
+            let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO, 0.0));
             let interaction = scene.geometry.surface(&hit);
             let bsdf = Bsdf::new(&scene, &hit, &interaction);
             let (wi, wo) = (

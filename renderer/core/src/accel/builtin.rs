@@ -52,10 +52,37 @@ impl Builtin {
                     .collect::<Vec<_>>()
             },
         );
-        let instance_boxes =
-            geometry.instances.iter().map(|i| i.transform.aabb(groups[i.group as usize].bounds()));
-        let mut elements: Vec<Element> =
-            (0..).zip(instance_boxes).map(|(index, bounds)| Element::new(&bounds, index)).collect();
+        let instances = 0..geometry.instances.len();
+        Builtin::with_instances(geometry, world, groups, instances)
+    }
+
+    /// Builds the BVHs of moving instances only, in parallel.
+    #[cfg(feature = "embree")]
+    pub(super) fn of_moving_instances(geometry: Arc<Geometry>) -> Builtin {
+        let instances = geometry.moving_instances();
+        let mut moves = vec![false; geometry.groups.len()];
+        for instance in &geometry.instances[instances.clone()] {
+            moves[instance.group as usize] = true;
+        }
+        let groups = (geometry.groups.par_iter().zip(moves))
+            .map(|(range, moves)| Group::new(&geometry, if moves { range.clone() } else { 0..0 }))
+            .collect();
+        let world = Group::new(&geometry, 0..0);
+        Builtin::with_instances(geometry, world, groups, instances)
+    }
+
+    fn with_instances(
+        geometry: Arc<Geometry>,
+        world: Group,
+        groups: Vec<Group>,
+        instances: Range<usize>,
+    ) -> Builtin {
+        let element = |index: usize| {
+            let instance = &geometry.instances[index];
+            let bounds = groups[instance.group as usize].bounds();
+            Element::new(&geometry.instance_aabb(instance, bounds), index as u32)
+        };
+        let mut elements: Vec<Element> = instances.map(element).collect();
         elements.retain(Element::is_usable);
         let instances = builder::build(elements, 1, |indices| indices[0]);
         let bounds = world.bounds().union(instances.bounds);
@@ -172,11 +199,12 @@ impl Builtin {
             #[inline(always)]
             || {
                 self.instances.traverse(simd, ray, end, |&index, end| {
-                    let instance = &self.geometry.instances[index as usize];
-                    let local = to_local(ray, &instance.transform);
+                    let transform = self.geometry.instance_transform(index, ray.time);
+                    let local = to_local(ray, &transform);
                     if !super::is_traceable(&local) {
                         return end;
                     }
+                    let instance = &self.geometry.instances[index as usize];
                     let group = &self.groups[instance.group as usize];
                     group.trace(simd, &self.geometry, &local, end, index, report_hit)
                 });
@@ -262,7 +290,7 @@ impl Group {
                     && (!self.has_alpha
                         || geometry.passes_alpha_test(ray, primitive, element, u, v))
                 {
-                    end = report_hit(Hit { t, u, v, primitive, element, instance });
+                    end = report_hit(Hit { t, u, v, primitive, element, instance, time: ray.time });
                 }
             }
             end
@@ -292,8 +320,9 @@ impl Group {
                     && (!self.has_alpha
                         || geometry.passes_alpha_test(packet.ray(lane), primitive, element, u, v))
                 {
+                    let (instance, time) = (Hit::NONE, packet.ray(lane).time);
                     end[lane] =
-                        report_hit(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
+                        report_hit(lane, Hit { t, u, v, primitive, element, instance, time });
                 }
             };
         if lanes.count_ones() < MIN_RAYS_PER_LEAF {
@@ -336,7 +365,15 @@ impl Group {
                     let ray = Ray { tmax, ..*ray };
                     if let Some(hit) = nearest_accepted(geometry, primitive, element, &ray) {
                         let ShapeHit { t, u, v } = hit;
-                        end = report_hit(Hit { t, u, v, primitive, element, instance });
+                        end = report_hit(Hit {
+                            t,
+                            u,
+                            v,
+                            primitive,
+                            element,
+                            instance,
+                            time: ray.time,
+                        });
                     }
                     end
                 });
@@ -361,12 +398,21 @@ fn update_nearest(hit: Hit, nearest: &mut Hit) -> f32 {
     nearest.t
 }
 
+impl Builtin {
+    /// Returns the nearest of `hit` and the hits on the segment.
+    pub(super) fn nearest(&self, ray: &Ray, mut hit: Hit) -> Hit {
+        // The end of a segment is exclusive.
+        let tmax = if hit.t < ray.tmax { hit.t.next_up() } else { ray.tmax };
+        let segment = Ray { tmax, ..*ray };
+        let mut report_hit = |candidate| update_nearest(candidate, &mut hit);
+        dispatch!(Level::new(), simd => self.trace(simd, &segment, &mut report_hit));
+        hit
+    }
+}
+
 impl Accel for Builtin {
     fn intersect(&self, ray: &Ray) -> Hit {
-        let mut nearest = Hit::MISS;
-        let mut report_hit = |hit| update_nearest(hit, &mut nearest);
-        dispatch!(Level::new(), simd => self.trace(simd, ray, &mut report_hit));
-        nearest
+        self.nearest(ray, Hit::MISS)
     }
 
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {

@@ -123,7 +123,7 @@ impl<'a, S: Simd> Packet<'a, S> {
         count: usize,
     ) -> (Packet<'a, S>, FloatPacket<S>) {
         let mut columns = [[0.0; MAX_PACKET_RAYS]; 8];
-        for (lane, Ray { o, tmin, d, tmax }) in rays.iter().enumerate() {
+        for (lane, Ray { o, tmin, d, tmax, .. }) in rays.iter().enumerate() {
             let end = if lane < count { tmax.next_down() } else { f32::NEG_INFINITY };
             let fields = [o.x, o.y, o.z, *tmin, d.x, d.y, d.z, end];
             columns.iter_mut().zip(fields).for_each(|(column, x)| column[lane] = x);

@@ -254,7 +254,8 @@ mod tests {
             })
             .collect();
         let world = 0..primitives.len() as u32;
-        let instances = vec![Instance { group: 0, transform: mirror, first_light: 0 }];
+        let instances =
+            vec![Instance { group: 0, transform: mirror, first_light: 0, motion: None }];
         let group = 0..1;
         let geometry = Geometry {
             primitives,
@@ -270,7 +271,8 @@ mod tests {
                 let element = i % geometry.primitives[primitive as usize].shape.len();
                 let (u, v) = (at.x.min(at.y), (at.x - at.y).abs());
                 let ray = Ray::new(Vec3::ZERO, vec3(d.x, d.y - 0.5, 0.4).normalize());
-                hits.push((Hit { t: 1.0, u, v, primitive, element, instance }, ray));
+                let hit = Hit { t: 1.0, u, v, primitive, element, instance, time: 0.0 };
+                hits.push((hit, ray));
             }
         }
         // Groups with hits of one target, and mixed groups; some do not fill all lanes.

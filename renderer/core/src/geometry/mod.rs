@@ -1,7 +1,8 @@
 //! Geometry: shapes, primitives, instances, and surface interactions.
 //!
 //! A [`Geometry`] is the input of an acceleration structure: primitives in groups, and instances of
-//! groups. Positions are stored in the group's space; only instances have a transform.
+//! groups. Positions are stored in the group's space; only instances have a transform, and only
+//! instances move ([`Motion`]).
 //!
 //! Rays, surfaces and lights are in *render space*: world space, translated by
 //! −[`Geometry::origin`]. The translation brings the surroundings of the camera near the origin,
@@ -13,6 +14,7 @@ mod cylinder;
 mod disk;
 mod interaction;
 mod mesh;
+mod motion;
 mod quadric;
 mod sphere;
 mod subdivision;
@@ -30,6 +32,7 @@ pub use cylinder::Cylinder;
 pub use disk::Disk;
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
+pub use motion::{Motion, MotionError};
 pub use sphere::Sphere;
 pub use subdivision::{SubdivisionError, subdivide_loop};
 
@@ -84,10 +87,13 @@ pub struct Primitive {
 pub struct Instance {
     /// Index into [`Geometry::groups`].
     pub group: u32,
-    /// Transform from the group's space to render space.
+    /// Transform from the group's space to render space; of a moving instance, at the start of its
+    /// motion.
     pub transform: Transform,
     /// Index of the instance's first light in the scene. Each instance has lights of its own.
     pub first_light: u32,
+    /// Index into [`Geometry::motions`], if the instance moves. It has no lights then.
+    pub motion: Option<u32>,
 }
 
 /// The geometry of a scene.
@@ -99,8 +105,10 @@ pub struct Geometry {
     pub world: Range<u32>,
     /// Primitive ranges of the groups that instances refer to.
     pub groups: Vec<Range<u32>>,
-    /// Instances of groups.
+    /// Instances of groups: first those that do not move, then those that do.
     pub instances: Vec<Instance>,
+    /// Motions of instances.
+    pub motions: Vec<Motion>,
     /// The origin of render space, in world space.
     pub origin: DVec3,
 }
@@ -121,6 +129,8 @@ pub struct Hit {
     pub element: u32,
     /// Index into [`Geometry::instances`], or [`Hit::NONE`] for primitives outside groups.
     pub instance: u32,
+    /// Time of the ray, seconds.
+    pub time: f32,
 }
 
 impl Hit {
@@ -135,6 +145,7 @@ impl Hit {
         primitive: Hit::NONE,
         element: Hit::NONE,
         instance: Hit::NONE,
+        time: 0.0,
     };
 
     /// Returns whether the ray missed.
@@ -343,7 +354,7 @@ impl Geometry {
         if hit.instance == Hit::NONE {
             return Surface::new(&point, primitive.normal_sign());
         }
-        let t = &self.instances[hit.instance as usize].transform;
+        let t = self.instance_transform(hit.instance, hit.time);
         let extent = Vec3::splat(point.magnitude);
         let transformed = ShapePoint {
             p: t.point(point.p),
@@ -354,6 +365,32 @@ impl Geometry {
         };
         let offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude();
         Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
+    }
+
+    /// Returns the transform from the space of an instance's group to render space at `time`,
+    /// seconds.
+    #[inline]
+    pub fn instance_transform(&self, instance: u32, time: f32) -> Transform {
+        let instance = &self.instances[instance as usize];
+        match instance.motion {
+            None => instance.transform,
+            Some(motion) => self.motions[motion as usize].at(time),
+        }
+    }
+
+    /// Returns the range of the instances that move.
+    pub fn moving_instances(&self) -> Range<usize> {
+        let first = self.instances.partition_point(|instance| instance.motion.is_none());
+        first..self.instances.len()
+    }
+
+    /// Returns a bounding box of an instance of a group with bounds `b`, in render space, while the
+    /// shutter is open.
+    pub fn instance_aabb(&self, instance: &Instance, b: Aabb) -> Aabb {
+        match instance.motion {
+            None => instance.transform.aabb(b),
+            Some(motion) => self.motions[motion as usize].aabb(b),
+        }
     }
 
     /// Returns the index of the light at a hit, which must not be a miss; `None` if the surface
@@ -424,7 +461,7 @@ impl Geometry {
         if hit.instance == Hit::NONE {
             [world, world]
         } else {
-            [world, self.instances[hit.instance as usize].transform.inverse().point(p)]
+            [world, self.instance_transform(hit.instance, hit.time).inverse().point(p)]
         }
     }
 

@@ -12,6 +12,9 @@ use std::ops::Range;
 /// Set of four sampler dimensions of the camera ray. Each scattering event uses two later sets.
 const CAMERA_SET: u32 = 0;
 
+/// Set of sampler dimensions of the time, beyond those of any scattering event.
+const TIME_SET: u32 = u32::MAX;
+
 /// A sample of a pixel.
 pub(super) struct Sample {
     pub x: u32,
@@ -68,18 +71,24 @@ impl<'a> TileSamples<'a> {
             }));
         }
         let (mut keys, mut u) = ([PathKey::default(); COLUMN_LEN], Columns::ZERO);
+        // Without motion, the time does not matter.
+        let (moves, mut time) = (self.scene.moves(), Columns::ZERO);
         let mut index = 0;
         for samples in self.samples.chunks_mut(COLUMN_LEN) {
             for (key, s) in keys.iter_mut().zip(&*samples) {
                 *key = self.sampler.path_key(s.x, s.y, s.pixel_sample);
             }
             self.sampler.get4_columns(&keys, CAMERA_SET, &mut u);
+            if moves {
+                self.sampler.get4_columns(&keys, TIME_SET, &mut time);
+            }
             for (lane, s) in samples.iter_mut().enumerate() {
                 let [u0, u1, lens_u, lens_v] = u.get(lane);
                 let (offset, weight) = self.settings.filter.sample(vec2(u0, u1));
                 let raster = vec2(s.x as f32 + 0.5, s.y as f32 + 0.5) + offset;
                 let raster = raster * self.pixel_size;
-                let ray = self.scene.camera.ray(raster, vec2(lens_u, lens_v));
+                let time = self.scene.camera.time(time.0[0][lane]);
+                let ray = self.scene.camera.ray(raster, vec2(lens_u, lens_v), time);
                 s.weight = weight;
                 add_path(ray, index, keys[lane]);
                 index += 1;
@@ -110,7 +119,7 @@ impl<'a> TileSamples<'a> {
             albedo: Vec3::ZERO,
             normal: surface.frame.n,
             position: surface.p.as_dvec3() + self.scene.geometry.origin,
-            depth: self.scene.camera.depth(surface.p),
+            depth: self.scene.camera.depth(surface.p, hit.time),
             material: self.scene.geometry.primitives[hit.primitive as usize].material + 1,
             object: self.scene.geometry.object_id(hit) + 1,
         };

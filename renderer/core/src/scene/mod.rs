@@ -32,3 +32,10 @@ pub struct Scene {
     /// Ray queries over `geometry`.
     pub accel: Arc<dyn Accel>,
 }
+
+impl Scene {
+    /// Returns whether the camera or a surface moves while the shutter is open.
+    pub fn moves(&self) -> bool {
+        self.camera.moves() || !self.geometry.motions.is_empty()
+    }
+}

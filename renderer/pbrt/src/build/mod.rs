@@ -23,6 +23,7 @@ pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
+use lightbound::geometry::Motion;
 use lightbound::light::Lights;
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
@@ -141,7 +142,7 @@ pub fn load_source(
         environment: overrides.environment.clone(),
     };
     let film = builder.film(&description, overrides)?;
-    let camera = builder.camera(&description, film.resolution)?;
+    let camera = builder.camera(&description, &film)?;
     let filter = builder.filter(&description)?;
     let sampling = builder.sampler(&description, overrides)?;
     let integrator = builder.integrator(&description, overrides)?;
@@ -149,7 +150,7 @@ pub fn load_source(
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
-    let shapes = builder.shapes(&description, &materials, origin, &mut lights)?;
+    let shapes = builder.shapes(&description, &materials, (origin, film.shutter), &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
 
@@ -172,6 +173,7 @@ pub fn load_source(
         resolution,
         file_window,
         window,
+        shutter: _,
         gain,
         white_balance,
         colour_space,
@@ -409,6 +411,21 @@ impl Builder<'_> {
 /// Remedy for a file that cannot be read.
 const RELATIVE_PATHS: &str = "check the path: file names are relative to the folder of the main \
                               scene file";
+
+/// Creates the motion of an entity at `location` between two transforms. `user` describes the
+/// entity.
+fn motion(
+    location: &Location,
+    user: &str,
+    transforms: [DAffine3; 2],
+    d: &Description,
+    shutter: [f32; 2],
+) -> Result<Motion, SceneError> {
+    Motion::new(transforms, d.transform_times, shutter).map_err(|error| {
+        SceneError::at(location, format!("this {user} cannot move: {error}"))
+            .help("check the transforms at start and end time for zero, extreme or negative scales")
+    })
+}
 
 /// Converts a transform. Fails if it is not invertible in single precision.
 fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {

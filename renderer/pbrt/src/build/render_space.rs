@@ -85,9 +85,11 @@ pub(super) fn translate(d: &mut Description, by: DVec3) {
     if by == DVec3::ZERO {
         return;
     }
-    let shapes = d.shapes.iter_mut().map(|shape| &mut shape.ctm);
+    let shapes = d.shapes.iter_mut();
+    let shapes = shapes.flat_map(|s| std::iter::once(&mut s.ctm).chain(&mut s.end_ctm));
     // The shapes of objects are in the space of the object.
-    let instances = d.instances.iter_mut().map(|instance| &mut instance.ctm);
+    let instances = d.instances.iter_mut();
+    let instances = instances.flat_map(|i| std::iter::once(&mut i.ctm).chain(&mut i.end_ctm));
     let lights = d.lights.iter_mut().map(|light| &mut light.ctm);
     let textures = d.textures.iter_mut().filter_map(|texture| texture.ctm.as_mut().ok());
     for ctm in shapes.chain(instances).chain(lights).chain(textures) {
@@ -95,7 +97,11 @@ pub(super) fn translate(d: &mut Description, by: DVec3) {
     }
     // The default camera is at the origin of world space.
     if let Some(camera) = &mut d.camera {
-        camera.camera_from_world *= DAffine3::from_translation(-by);
+        for transform in
+            std::iter::once(&mut camera.camera_from_world).chain(&mut camera.end_camera_from_world)
+        {
+            *transform *= DAffine3::from_translation(-by);
+        }
     }
 }
 

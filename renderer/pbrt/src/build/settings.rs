@@ -1,6 +1,6 @@
 //! Builds the camera, film, filter and sampler.
 
-use super::{Builder, Overrides};
+use super::{Builder, Overrides, motion};
 use crate::describe::Description;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
@@ -31,6 +31,8 @@ pub(super) struct Film {
     pub file_window: Window,
     /// Crop window to render.
     pub window: Window,
+    /// Times at which the shutter opens and closes, seconds.
+    pub shutter: [f32; 2],
     /// Exposure time × ISO / 100.
     pub gain: f32,
     /// See [`RenderSettings::white_balance`](lightbound::RenderSettings::white_balance).
@@ -99,7 +101,16 @@ impl Builder<'_> {
         if supported {
             self.warn_unused(film)?;
         }
-        Ok(Film { resolution, file_window, window, gain, white_balance, colour_space, filename })
+        Ok(Film {
+            resolution,
+            file_window,
+            window,
+            shutter: [open, close],
+            gain,
+            white_balance,
+            colour_space,
+            filename,
+        })
     }
 
     /// Returns the crop window of the file: from `cropwindow`, from `pixelbounds`, or the full
@@ -176,7 +187,7 @@ impl Builder<'_> {
     pub(super) fn camera(
         &mut self,
         d: &Description,
-        resolution: (u32, u32),
+        &Film { resolution, shutter, .. }: &Film,
     ) -> Result<Camera, SceneError> {
         let default = self.default_entity("perspective");
         let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
@@ -230,7 +241,15 @@ impl Builder<'_> {
                 .error("the transform of the camera cannot be inverted")
                 .help("check for a scale of 0")
         })?;
-        Ok(Camera::new(to_render, projection, screen, resolution, lens_radius, focal_distance))
+        let still =
+            Camera::new(to_render, projection, screen, resolution, lens_radius, focal_distance)
+                .with_shutter(shutter);
+        let Some(end) = d.camera.as_ref().and_then(|c| c.end_camera_from_world) else {
+            return Ok(still);
+        };
+        let transforms = [camera_from_world, end].map(|transform| transform.inverse());
+        let motion = motion(&camera.location, "camera", transforms, d, shutter)?;
+        Ok(still.with_motion(motion))
     }
 
     /// Builds the reconstruction filter; Gaussian by default.

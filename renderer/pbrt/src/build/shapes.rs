@@ -2,14 +2,14 @@
 
 use super::lights::emission_scale;
 use super::materials::Materials;
-use super::{Builder, transform};
+use super::{Builder, motion, transform};
 use crate::describe::{Description, ShapeEntity};
-use crate::diagnostics::SceneError;
+use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
 use crate::ply;
-use glam::DVec3;
+use glam::{DAffine3, DVec3};
 use lightbound::geometry::{
-    BilinearMesh, Cylinder, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere,
+    BilinearMesh, Cylinder, Disk, Geometry, Instance, Mesh, Motion, Primitive, Shape, Sphere,
     SubdivisionError, subdivide_loop,
 };
 use lightbound::light::{AnyLight, AreaLight};
@@ -55,24 +55,44 @@ struct AreaEmission<'d> {
     two_sided: bool,
 }
 
+/// Adds an instance of a group that moves.
+fn add_moving_instance(geometry: &mut Geometry, group: u32, motion: Motion) {
+    let (transform, index) = (motion.start(), geometry.motions.len() as u32);
+    geometry.motions.push(motion);
+    geometry.instances.push(Instance { group, transform, first_light: 0, motion: Some(index) });
+}
+
+/// Converts the transform of an instance at `location`.
+fn instance_transform(location: &Location, ctm: DAffine3) -> Result<Transform, SceneError> {
+    Transform::new(ctm).ok_or_else(|| {
+        SceneError::at(
+            location,
+            "the transform of this instance cannot be inverted in single precision",
+        )
+        .help("check for zero or extreme scales")
+    })
+}
+
 /// Supported types of shapes.
 const SHAPES: [&str; 7] =
     ["plymesh", "trianglemesh", "bilinearmesh", "loopsubdiv", "sphere", "disk", "cylinder"];
 
 impl Builder<'_> {
-    /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space.
+    /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space;
+    /// `shutter` are the times at which the shutter opens and closes.
     pub(super) fn shapes(
         &mut self,
         d: &Description,
         materials: &Materials,
-        origin: DVec3,
+        (origin, shutter): (DVec3, [f32; 2]),
         lights: &mut Vec<AnyLight>,
     ) -> Result<Shapes, SceneError> {
         let mut geometry = Geometry { origin, ..Geometry::default() };
         let mut object_names = Vec::new();
         let mut next_light = lights.len() as u32;
-        for shape in &d.shapes {
-            for emitter in self.shape(d, shape, materials, &mut geometry, &mut next_light)? {
+        for shape in d.shapes.iter().filter(|shape| shape.end_ctm.is_none()) {
+            let (ctm, target) = (shape.ctm, (&mut geometry, &mut next_light));
+            for emitter in self.shape(d, shape, ctm, materials, target)? {
                 let primitive = emitter.primitive(&geometry);
                 for element in 0..primitive.shape.len() {
                     let light = self.area_light(&emitter.emission, primitive, element)?;
@@ -89,39 +109,53 @@ impl Builder<'_> {
             let start = geometry.primitives.len() as u32;
             let (mut of_object, mut next_light) = (Vec::new(), 0);
             for shape in &object.shapes {
-                let new = self.shape(d, shape, materials, &mut geometry, &mut next_light)?;
-                of_object.extend(new);
+                let target = (&mut geometry, &mut next_light);
+                of_object.extend(self.shape(d, shape, shape.ctm, materials, target)?);
             }
             geometry.groups.push(start..geometry.primitives.len() as u32);
             emitters.push(of_object);
         }
-        for instance in &d.instances {
-            let transform = Transform::new(instance.ctm).ok_or_else(|| {
-                SceneError::at(
-                    &instance.location,
-                    "the transform of this instance cannot be inverted in single precision",
-                )
-                .help("check for zero or extreme scales")
-            })?;
+        for instance in d.instances.iter().filter(|instance| instance.end_ctm.is_none()) {
+            let transform = instance_transform(&instance.location, instance.ctm)?;
             let (group, first_light) = (instance.object as u32, lights.len() as u32);
             for emitter in &emitters[instance.object] {
                 self.instance_lights(emitter, &geometry, &transform, lights)?;
             }
-            geometry.instances.push(Instance { group, transform, first_light });
+            geometry.instances.push(Instance { group, transform, first_light, motion: None });
             object_names.push(d.objects[instance.object].name.clone());
+        }
+        // Moving shapes are instances of groups of their own.
+        for instance in &d.instances {
+            let Some(end) = instance.end_ctm else { continue };
+            let transforms = [instance.ctm, end];
+            let motion = motion(&instance.location, "instance", transforms, d, shutter)?;
+            add_moving_instance(&mut geometry, instance.object as u32, motion);
+            object_names.push(d.objects[instance.object].name.clone());
+        }
+        for shape in &d.shapes {
+            let Some(end) = shape.end_ctm else { continue };
+            let start = geometry.primitives.len() as u32;
+            let (entity, target) = (&shape.entity, (&mut geometry, &mut 0));
+            self.shape(d, shape, DAffine3::IDENTITY, materials, target)?;
+            let motion = motion(&entity.location, "shape", [shape.ctm, end], d, shutter)?;
+            geometry.groups.push(start..geometry.primitives.len() as u32);
+            let group = geometry.groups.len() as u32 - 1;
+            add_moving_instance(&mut geometry, group, motion);
+            object_names
+                .push(entity.params.string("filename")?.unwrap_or(&entity.name).to_string());
         }
         Ok(Shapes { geometry, object_names })
     }
 
-    /// Adds a shape to `geometry`, and returns its emissive primitives. `next_light` is the index
-    /// of the next light.
+    /// Adds a shape with the transform `ctm` to `geometry`, and returns its emissive primitives.
+    /// `next_light` is the index of the next light.
     fn shape<'d>(
         &mut self,
         d: &'d Description,
         s: &ShapeEntity,
+        ctm: DAffine3,
         materials: &Materials,
-        geometry: &mut Geometry,
-        next_light: &mut u32,
+        (geometry, next_light): (&mut Geometry, &mut u32),
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
@@ -129,7 +163,7 @@ impl Builder<'_> {
             _ => None,
         };
         self.check_supported("shape", entity, &SHAPES, fallback)?;
-        let render_from_shape = transform(entity, s.ctm)?;
+        let render_from_shape = transform(entity, ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
             "plymesh" => self.plymesh(entity, &render_from_shape)?,

@@ -23,6 +23,8 @@ pub struct Description {
     pub folder: PathBuf,
     /// The input files.
     pub inputs: InputFiles,
+    /// Start and end time of transforms, seconds.
+    pub transform_times: [f32; 2],
     /// `Option` directives, in file order.
     pub options: Vec<SceneOption>,
     /// Camera, if specified; the default is a perspective camera at the origin, looking along +z.
@@ -71,8 +73,10 @@ pub struct SceneOption {
 pub struct CameraEntity {
     /// Type and parameters.
     pub entity: Entity,
-    /// Transform from world to camera space (left-handed, looking along +z).
+    /// Transform from world to camera space (left-handed, looking along +z), at the start time.
     pub camera_from_world: DAffine3,
+    /// The transform at the end time, if the camera moves.
+    pub end_camera_from_world: Option<DAffine3>,
 }
 
 /// A texture.
@@ -120,8 +124,11 @@ pub struct MediumInterface {
 pub struct ShapeEntity {
     /// Type and parameters.
     pub entity: Entity,
-    /// Transform from shape space to world space, or to object space within an object.
+    /// Transform from shape space to world space, or to object space within an object, at the
+    /// start time.
     pub ctm: DAffine3,
+    /// The transform at the end time, if the shape moves.
+    pub end_ctm: Option<DAffine3>,
     /// Whether `ReverseOrientation` flips the normals.
     pub reverse_orientation: bool,
     /// Index into [`Description::materials`].
@@ -147,8 +154,10 @@ pub struct ObjectEntity {
 pub struct InstanceEntity {
     /// Index into [`Description::objects`].
     pub object: usize,
-    /// Transform from object space to world space.
+    /// Transform from object space to world space, at the start time.
     pub ctm: DAffine3,
+    /// The transform at the end time, if the instance moves.
+    pub end_ctm: Option<DAffine3>,
     /// Location of the directive.
     pub location: Location,
 }

@@ -304,14 +304,15 @@ fn unusable_transforms_are_no_errors_unless_used() {
 fn unsupported_features_warn_and_name_the_fallback() {
     for (text, message_part, fallback_part) in [
         (
-            "ActiveTransform EndTime Translate 1 0 0 Camera \"perspective\" WorldBegin",
-            "start and end time",
-            "without motion blur",
+            "WorldBegin ActiveTransform StartTime Scale 2 2 2 ActiveTransform All
+             Texture \"t\" \"float\" \"constant\"",
+            "motion of this texture",
+            "the start time",
         ),
         (
-            "WorldBegin ActiveTransform StartTime Scale 2 2 2 ActiveTransform All Shape \"disk\"",
-            "start and end time",
-            "motion blur",
+            "WorldBegin ObjectBegin \"o\" ActiveTransform EndTime Scale 2 2 2 Shape \"disk\" ObjectEnd",
+            "motion of this shape of an object",
+            "the start time",
         ),
         ("Film \"rgb\" Film \"gbuffer\" WorldBegin", "Film is given twice", "last"),
         (

@@ -84,8 +84,8 @@ pub enum Directive {
     CoordinateSystem(Name),
     CoordSysTransform(Name),
     ActiveTransform(ActiveTransform),
-    /// The times are parsed but not stored, because motion blur is not supported.
-    TransformTimes,
+    /// Start and end time, seconds.
+    TransformTimes([f64; 2]),
     ReverseOrientation,
     ObjectBegin(Name),
     ObjectEnd,

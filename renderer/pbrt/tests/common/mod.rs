@@ -262,7 +262,7 @@ pub fn brute_force(
             let key = sampler.path_key(batch, 0, i);
             let random = |set| sampler.get4(key, set);
             let radiance =
-                trace_path(scene, scene.camera.ray(centre, vec2(0.5, 0.5)), depth, random);
+                trace_path(scene, scene.camera.ray(centre, vec2(0.5, 0.5), 0.0), depth, random);
             for (sum, x) in sum.iter_mut().zip(radiance.to_array()) {
                 *sum += f64::from(x) / f64::from(samples);
             }

@@ -58,8 +58,8 @@ impl Device {
         }
     }
 
-    /// Creates a committed scene with the primitives in `range`, and with all instances unless
-    /// `groups` is empty.
+    /// Creates a committed scene with the primitives in `range`, and with all instances that do not
+    /// move unless `groups` is empty.
     pub(super) fn scene(
         &self,
         geometry: &Geometry,
@@ -76,7 +76,7 @@ impl Device {
             scene.attach(&handle);
         }
         if !groups.is_empty() {
-            for instance in &geometry.instances {
+            for instance in &geometry.instances[..geometry.moving_instances().start] {
                 let handle = self.geometry(RTCGeometryType::INSTANCE)?;
                 let columns: [f32; 12] = instance.transform.affine().to_cols_array();
                 // SAFETY: both handles are valid; the instance holds a reference to its scene;

@@ -4,7 +4,8 @@
 //! instances. Meshes are triangle geometries (indices shared, 12 bytes copied per vertex); other
 //! shapes are user geometries with callbacks to
 //! [`Shape::intersect`](crate::geometry::Shape::intersect). Primitives with an opacity texture have
-//! filter callbacks for the alpha test. Geometry ids are indices of primitives relative to the
+//! filter callbacks for the alpha test. Moving instances are traced by the built-in BVH, since Embree
+//! interpolates transforms differently. Geometry ids are indices of primitives relative to the
 //! group's first; in the world's scene, the ids of the instances follow.
 //!
 //! Batches are traced in packets of the largest native width if that pays off. With AVX-512,
@@ -30,6 +31,7 @@ mod callbacks;
 mod device;
 mod packet;
 
+use super::builtin::Builtin;
 use super::{Accel, AccelError, is_traceable};
 use crate::geometry::{Geometry, Hit};
 use callbacks::QueryContext;
@@ -47,6 +49,8 @@ pub(super) struct Embree {
     _groups: Vec<SceneHandle>,
     device: Device,
     geometry: Arc<Geometry>,
+    /// The instances that move, if there are any.
+    moving: Option<Builtin>,
     /// Packet width for batches: 4, 8 or 16 rays.
     width: usize,
     /// Whether the scene has at most [`MAX_SMALL_SCENE_ELEMENTS`].
@@ -72,7 +76,9 @@ impl Embree {
         let is_small =
             geometry.triangle_count() + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
         let width = device.width();
-        Ok(Embree { world, _groups: groups, device, geometry, width, is_small })
+        let moving = (!geometry.moving_instances().is_empty())
+            .then(|| Builtin::of_moving_instances(Arc::clone(&geometry)));
+        Ok(Embree { world, _groups: groups, device, geometry, moving, width, is_small })
     }
 
     /// Finds the nearest hits; `hits` has one element per ray.
@@ -87,7 +93,8 @@ impl Embree {
                 &mut context.intersect_arguments(RTCRayQueryFlags::COHERENT),
             );
             for (lane, &index) in lanes.iter().enumerate() {
-                hits[index as usize] = packet.hit(lane, &self.geometry);
+                let time = rays[index as usize].time;
+                hits[index as usize] = packet.hit(lane, &self.geometry, time);
             }
         };
         let mut incoherent = Vec::new();
@@ -105,7 +112,7 @@ impl Embree {
             }
         } else {
             for index in incoherent {
-                hits[index as usize] = self.intersect(&rays[index as usize]);
+                hits[index as usize] = self.intersect_static(&rays[index as usize]);
             }
         }
     }
@@ -163,8 +170,9 @@ fn are_coherent(rays: &[Ray], lanes: &[u32]) -> bool {
     })
 }
 
-impl Accel for Embree {
-    fn intersect(&self, ray: &Ray) -> Hit {
+impl Embree {
+    /// Returns the nearest hit with a surface that does not move.
+    fn intersect_static(&self, ray: &Ray) -> Hit {
         if !is_traceable(ray) {
             return Hit::MISS;
         }
@@ -177,12 +185,22 @@ impl Accel for Embree {
             &valid,
             &mut context.intersect_arguments(RTCRayQueryFlags::INCOHERENT),
         );
-        packet.hit(0, &self.geometry)
+        packet.hit(0, &self.geometry, ray.time)
+    }
+}
+
+impl Accel for Embree {
+    fn intersect(&self, ray: &Ray) -> Hit {
+        let hit = self.intersect_static(ray);
+        self.moving.as_ref().map_or(hit, |moving| moving.nearest(ray, hit))
     }
 
     fn occluded(&self, ray: &Ray) -> bool {
         if !is_traceable(ray) {
             return false;
+        }
+        if self.moving.as_ref().is_some_and(|moving| moving.occluded(ray)) {
+            return true;
         }
         let rays = std::slice::from_ref(ray);
         let mut packet = RayPacket::<1>::new();
@@ -200,6 +218,9 @@ impl Accel for Embree {
             8 => self.intersect_packets::<8>(rays, hits),
             _ => self.intersect_packets::<4>(rays, hits),
         }
+        if let Some(moving) = &self.moving {
+            hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = moving.nearest(ray, *hit));
+        }
     }
 
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
@@ -209,6 +230,12 @@ impl Accel for Embree {
             16 => self.occluded_packets::<16>(rays, blocked),
             8 => self.occluded_packets::<8>(rays, blocked),
             _ => self.occluded_packets::<4>(rays, blocked),
+        }
+        if let Some(moving) = &self.moving {
+            blocked
+                .iter_mut()
+                .zip(rays)
+                .for_each(|(blocked, ray)| *blocked |= moving.occluded(ray));
         }
     }
 
@@ -220,11 +247,12 @@ impl Accel for Embree {
             min: vec3(b.lower_x, b.lower_y, b.lower_z),
             max: vec3(b.upper_x, b.upper_y, b.upper_z),
         };
-        if bounds.is_empty() { Aabb::EMPTY } else { bounds }
+        let bounds = if bounds.is_empty() { Aabb::EMPTY } else { bounds };
+        self.moving.as_ref().map_or(bounds, |moving| bounds.union(moving.bounds()))
     }
 
     fn memory_bytes(&self) -> usize {
-        self.device.memory_bytes()
+        self.device.memory_bytes() + self.moving.as_ref().map_or(0, Builtin::memory_bytes)
     }
 
     fn name(&self) -> &'static str {

@@ -116,7 +116,7 @@ impl<const N: usize> RayPacket<N> {
     }
 
     #[inline(always)]
-    pub(super) fn hit(&self, lane: usize, geometry: &Geometry) -> Hit {
+    pub(super) fn hit(&self, lane: usize, geometry: &Geometry, time: f32) -> Hit {
         if self.geom_id[lane] == RTC_INVALID_GEOMETRY_ID {
             return Hit::MISS;
         }
@@ -128,6 +128,7 @@ impl<const N: usize> RayPacket<N> {
             primitive,
             element: self.prim_id[lane],
             instance,
+            time,
         }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct ShadingPoint<'a> {
     pub view: Viewpoint,
     /// Whether light from below the surface is scattered as well.
     pub both_sides: bool,
+    /// Time of the path, seconds.
+    pub time: f32,
     /// Whether the work at this point is timed.
     pub is_timed: bool,
 }
@@ -171,6 +173,7 @@ impl<'a> Lighting<'a> {
             None => Ray::new(origin, incident.wi),
         };
         self.directions.push(wi);
+        let ray = Ray { time: point.time, ..ray };
         self.pending.push(PendingLight { index, factor: incident.factor, ray });
     }
 

@@ -303,7 +303,8 @@ impl<'a> LightcutsWorker<'a> {
                 return;
             }
             let d = surface.frame.to_world(next.wi);
-            self.next_rays.push(Ray::new(surface.offset_ray_origin(d), d));
+            self.next_rays
+                .push(Ray { time: ray.time, ..Ray::new(surface.offset_ray_origin(d), d) });
             self.next_paths.push(Path { throughput, nm: next.nm, ..path });
         }
     }
@@ -325,6 +326,7 @@ impl<'a> LightcutsWorker<'a> {
             surface: vertex.surface,
             view,
             both_sides,
+            time: vertex.hit.time,
             is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
         };
         self.points += 1;

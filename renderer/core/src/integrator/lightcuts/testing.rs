@@ -91,7 +91,13 @@ impl Floor {
         let view = Viewpoint::new(p, &surface.frame, 1.0);
         let result = f(
             &mut lighting,
-            &ShadingPoint { surface: &surface, view, both_sides: false, is_timed: false },
+            &ShadingPoint {
+                surface: &surface,
+                view,
+                both_sides: false,
+                time: 0.0,
+                is_timed: false,
+            },
         );
         assert_eq!(lighting.counts.violations, 0);
         result

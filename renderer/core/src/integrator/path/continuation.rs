@@ -213,7 +213,11 @@ impl<'a> Wavefront<'a> {
         }
         let (next, lanes, indices) = (&mut self.next, *lanes, lanes.indices());
         let survivors = indices[..lanes.len()].iter().map(|&lane| lane as usize % COLUMN_LEN);
-        next.rays.extend(survivors.clone().map(|lane| Ray::new(o.get(lane), d.get(lane))));
+        let rays = &self.paths.rays;
+        next.rays.extend(survivors.clone().map(|lane| {
+            let time = rays[vertices.path[lane] as usize].time;
+            Ray { time, ..Ray::new(o.get(lane), d.get(lane)) }
+        }));
         for (column, source) in next.throughput.iter_mut().zip(&throughput.0) {
             column.extend(survivors.clone().map(|lane| source[lane]));
         }

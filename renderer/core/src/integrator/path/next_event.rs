@@ -204,7 +204,8 @@ impl<'a> Wavefront<'a> {
             let DirectLight { lanes, radiance, o, d } = &self.direct_light;
             for lane in lanes.iter() {
                 let (o, d, tmax) = (o.get(lane), d.get(lane), group.light.shadow_tmax[lane]);
-                self.shadow_rays.push(self.faults.shadow_ray(Ray { o, tmin: 0.0, d, tmax }));
+                let time = self.paths.rays[group.path[lane] as usize].time;
+                self.shadow_rays.push(self.faults.shadow_ray(Ray { tmax, time, ..Ray::new(o, d) }));
                 let (sample, radiance) = (group.sample[lane], radiance.get(lane));
                 self.pending.push(PendingContribution { sample, radiance });
             }

@@ -287,7 +287,7 @@ impl AreaLight {
         let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
         // Trace a short ray through the surface to find the point's (u, v).
         let reach = 8.0 * self.offset;
-        let ray = Ray { o: p + reach * n, tmin: 0.0, d: -reach * n, tmax: 2.0 };
+        let ray = Ray { tmax: 2.0, ..Ray::new(p + reach * n, -reach * n) };
         let Some(hit) = mask.shape.intersect(0, &ray) else { return 0.0 };
         let (shape, origin) = match &mask.group {
             Some((shape, origin)) => (shape, *origin),

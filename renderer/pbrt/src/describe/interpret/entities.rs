@@ -109,7 +109,7 @@ impl Interpreter<'_> {
     ) -> Result<(), SceneError> {
         let entity = self.apply_attribute_defaults(entity, AttributeTarget::Texture)?;
         self.check_texture_params(&entity.params)?;
-        let ctm = self.ctm(&name.location)?;
+        let ctm = self.ctm(&name.location, "texture")?;
         let key = (name.text.clone(), is_float);
         if let Some(first) = self.textures.get(&key) {
             return Err(defined_twice("texture", &name, first));
@@ -121,8 +121,15 @@ impl Interpreter<'_> {
 
     /// Adds a shape to the scene or to the object being defined.
     pub(super) fn shape(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
+        // Emitters and shapes of objects do not move.
+        let (ctm, end_ctm) = match (&self.object, self.state.area_light) {
+            (None, None) => self.moving_ctm(location, "shape")?,
+            (None, Some(_)) => (self.usable_ctm(location, "emissive shape")?, None),
+            (Some(_), _) => (self.usable_ctm(location, "shape of an object")?, None),
+        };
         let shape = ShapeEntity {
-            ctm: self.usable_ctm(location, "shape")?,
+            ctm,
+            end_ctm,
             entity: self.apply_attribute_defaults(entity, AttributeTarget::Shape)?,
             reverse_orientation: self.state.reverse_orientation,
             material: self.state.material,

@@ -73,6 +73,7 @@ impl<'d> Interpreter<'d> {
             scene: Description {
                 inputs: InputFiles::new(&folder),
                 folder,
+                transform_times: [0.0, 1.0],
                 ..Description::default()
             },
             open_files: Vec::new(),
@@ -214,7 +215,9 @@ impl<'d> Interpreter<'d> {
                 }
             },
             Directive::ActiveTransform(active) => self.state.ctm.active = active,
-            Directive::TransformTimes => {}
+            Directive::TransformTimes(times) => {
+                self.scene.transform_times = times.map(|time| time as f32);
+            }
             Directive::ReverseOrientation => self.state.reverse_orientation ^= true,
             Directive::ObjectBegin(name) => self.object_begin(name, location)?,
             Directive::ObjectEnd => self.object_end(&location)?,
@@ -233,7 +236,7 @@ impl<'d> Interpreter<'d> {
                     AttributeTarget::Medium,
                     "MakeNamedMedium",
                 )?;
-                self.ctm(&location).map(drop)?; // warns about animated transforms
+                self.ctm(&location, "medium").map(drop)?; // warns about animated transforms
                 self.media.define(&name, entity)?;
             }
             Directive::Material(entity) => {
@@ -291,7 +294,7 @@ impl<'d> Interpreter<'d> {
             Directive::WorldBegin if self.in_world => {
                 error("WorldBegin is given twice".into(), "remove this one; a scene has one world")
             }
-            Directive::Setting(..) | Directive::TransformTimes if self.in_world => {
+            Directive::Setting(..) | Directive::TransformTimes(_) if self.in_world => {
                 error(format!("{keyword} comes after WorldBegin"), "move it before WorldBegin")
             }
             Directive::AttributeBegin | Directive::AttributeEnd if !self.in_world => error(

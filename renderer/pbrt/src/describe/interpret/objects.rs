@@ -40,11 +40,9 @@ impl Interpreter<'_> {
             );
             return Err(error.help("objects cannot contain instances: move it after ObjectEnd"));
         }
-        let instance = InstanceEntity {
-            object: self.objects.reference(name),
-            ctm: self.usable_ctm(&location, "instance")?,
-            location,
-        };
+        let (ctm, end_ctm) = self.moving_ctm(&location, "instance")?;
+        let instance =
+            InstanceEntity { object: self.objects.reference(name), ctm, end_ctm, location };
         self.scene.instances.push(instance);
         Ok(())
     }

@@ -91,12 +91,13 @@ impl Interpreter<'_> {
 
     /// Stores the camera, and its coordinate system as `camera`.
     fn camera(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
-        let camera_from_world = self.usable_ctm(location, "camera")?;
+        let (camera_from_world, end) = self.moving_ctm(location, "camera")?;
         self.coordinate_systems.insert(
             "camera".into(),
             self.state.ctm.transforms.clone().map(|transform| transform.map(|m| m.inverse())),
         );
-        match self.scene.camera.replace(CameraEntity { entity, camera_from_world }) {
+        let camera = CameraEntity { entity, camera_from_world, end_camera_from_world: end };
+        match self.scene.camera.replace(camera) {
             Some(_) => {
                 self.diagnostics.warn(Some(location), "Camera is given twice", "the last one")
             }

@@ -66,27 +66,43 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Returns the current transform at the start time. Warns if it is animated.
-    pub(super) fn ctm(&mut self, location: &Location) -> Result<CheckedTransform, SceneError> {
+    /// Returns the current transform at the start time, for an entity that does not move: `user`
+    /// describes it. Warns if the transform is animated.
+    pub(super) fn ctm(
+        &mut self,
+        location: &Location,
+        user: &str,
+    ) -> Result<CheckedTransform, SceneError> {
         if self.state.ctm.is_animated() {
-            let message = "transforms that differ between start and end time are not supported";
-            self.diagnostics.warn(
-                Some(location),
-                message,
-                "the transform at the start time, without motion blur",
-            )?;
+            let message = format!("motion of this {user} is not supported");
+            self.diagnostics.warn(Some(location), message, "the transform at the start time")?;
         }
         Ok(self.state.ctm.transforms[0].clone())
     }
 
-    /// Like [`Interpreter::ctm`], for an entity that cannot do without: `user` describes it. Fails
-    /// if the transform cannot be used.
+    /// Returns the current transform at the start time, and that at the end time if it differs.
+    /// `user` describes the entity. Fails if a transform cannot be used.
+    pub(super) fn moving_ctm(
+        &mut self,
+        location: &Location,
+        user: &str,
+    ) -> Result<(DAffine3, Option<DAffine3>), SceneError> {
+        let usable = |transform: &CheckedTransform| {
+            transform.clone().map_err(|fault| fault.error(location, user))
+        };
+        let Ctm { transforms: [start, end], .. } = &self.state.ctm;
+        let end = self.state.ctm.is_animated().then(|| usable(end)).transpose()?;
+        Ok((usable(start)?, end))
+    }
+
+    /// Like [`Interpreter::ctm`], for an entity that cannot do without. Fails if the transform
+    /// cannot be used.
     pub(super) fn usable_ctm(
         &mut self,
         location: &Location,
         user: &str,
     ) -> Result<DAffine3, SceneError> {
-        self.ctm(location)?.map_err(|fault| fault.error(location, user))
+        self.ctm(location, user)?.map_err(|fault| fault.error(location, user))
     }
 
     /// Restores the state saved by the innermost scope, which must be `scope`. As in pbrt-v4, an

@@ -102,10 +102,7 @@ impl Parser<'_> {
                 Directive::CoordSysTransform(self.name("CoordSysTransform takes a quoted name")?)
             }
             "ActiveTransform" => Directive::ActiveTransform(self.active_transform()?),
-            "TransformTimes" => {
-                self.numbers::<2>(keyword)?;
-                Directive::TransformTimes
-            }
+            "TransformTimes" => Directive::TransformTimes(self.numbers(keyword)?),
             "ReverseOrientation" => Directive::ReverseOrientation,
             "ObjectBegin" => Directive::ObjectBegin(self.name("ObjectBegin takes a quoted name")?),
             "ObjectEnd" => Directive::ObjectEnd,

@@ -32,18 +32,63 @@ def tokens(text):
     return re.findall(r'"[^"]*"|[\[\]]|[^\s\[\]"]+', re.sub(r"#[^\n]*", "", text))
 
 
-class Scene:
-    """Translates a pbrt file to a scene dictionary of Mitsuba."""
+def interpolate(start, end, x):
+    """Interpolates translation, rotation and scale of two transforms; `x` is clamped to [0, 1]."""
+    start, end, x = np.array(start.matrix), np.array(end.matrix), min(max(x, 0), 1)
+    if np.array_equal(start, end):
+        return T(start)
 
-    def __init__(self, path, temporary):
+    def decompose(matrix):
+        u, s, vt = np.linalg.svd(matrix[:3, :3])
+        sign = np.sign(np.linalg.det(u @ vt))
+        return sign * (u @ vt), sign * (vt.T @ np.diag(s) @ vt)
+
+    (r0, s0), (r1, s1) = decompose(start), decompose(end)
+    # The rotation from one to the other: by Rodrigues' formula, with a part of its angle.
+    step = r0.T @ r1
+    angle = np.arccos(np.clip((np.trace(step) - 1) / 2, -1, 1))
+    partial = np.eye(3)
+    if angle > 1e-9:
+        k = (step - step.T) / (2 * np.sin(angle))
+        partial += np.sin(x * angle) * k + (1 - np.cos(x * angle)) * (k @ k)
+    result = (1 - x) * start + x * end
+    result[:3, :3] = r0 @ partial @ ((1 - x) * s0 + x * s1)
+    return T(result)
+
+
+class Scene:
+    """Translates a pbrt file to a scene dictionary of Mitsuba.
+
+    `fraction` of the shutter time has passed. `moves` tells whether this matters.
+    """
+
+    def __init__(self, path, temporary, fraction=0.0):
         self.folder, self.temporary = path.parent, pathlib.Path(temporary)
         self.dict = {"type": "scene"}
         self.tokens, self.position = tokens(path.read_text()), 0
         self.surfaces, self.stack = Surfaces(path.parent), []
         self.objects, self.object, self.mesh_count = {}, None, 0
         self.camera, self.filter, self.depth = None, ("gaussian", {}), 5
-        self.ctm, self.material, self.light = T(), None, None
+        self.ctms, self.material, self.light = [T(), T()], None, None
+        self.active, self.times, self.fraction, self.moves = (0, 1), (0.0, 1.0), fraction, False
         self.run()
+
+    @property
+    def ctm(self):
+        """The current transform."""
+        start, end = self.ctms
+        self.moves |= not np.array_equal(start.matrix, end.matrix)
+        shutter = [
+            self.camera[1].get(f"shutter{name}", [default])[0] if self.camera else default
+            for name, default in [("open", 0.0), ("close", 1.0)]
+        ]
+        time = shutter[0] + self.fraction * (shutter[1] - shutter[0])
+        return interpolate(start, end, (time - self.times[0]) / (self.times[1] - self.times[0]))
+
+    def concat(self, transform):
+        """Multiplies the active transforms."""
+        for i in self.active:
+            self.ctms[i] = self.ctms[i] @ transform
 
     def next(self):
         """Returns the next token."""
@@ -76,26 +121,29 @@ class Scene:
             directive = self.next()
             match directive:
                 case "Scale":
-                    self.ctm = self.ctm @ T().scale(self.numbers(3))
+                    self.concat(T().scale(self.numbers(3)))
                 case "Translate":
-                    self.ctm = self.ctm @ T().translate(self.numbers(3))
+                    self.concat(T().translate(self.numbers(3)))
                 case "Rotate":
                     angle, *axis = self.numbers(4)
                     # Mitsuba does not normalize the axis.
-                    self.ctm = self.ctm @ T().rotate(
-                        list(np.array(axis) / np.linalg.norm(axis)), angle
-                    )
+                    self.concat(T().rotate(list(np.array(axis) / np.linalg.norm(axis)), angle))
+                case "ActiveTransform":
+                    word = self.next()
+                    self.active = {"StartTime": (0,), "EndTime": (1,), "All": (0, 1)}[word]
+                case "TransformTimes":
+                    self.times = self.numbers(2)
                 case "LookAt":
                     self.look = self.numbers(9)
                 case "WorldBegin":
-                    self.ctm = T()
+                    self.ctms = [T(), T()]
                 case "AttributeBegin":
-                    self.stack.append((self.ctm, self.material, self.light))
+                    self.stack.append((list(self.ctms), self.material, self.light))
                 case "AttributeEnd" | "ObjectEnd":
-                    self.ctm, self.material, self.light = self.stack.pop()
+                    self.ctms, self.material, self.light = self.stack.pop()
                     self.object = None if directive == "ObjectEnd" else self.object
                 case "ObjectBegin":
-                    self.stack.append((self.ctm, self.material, self.light))
+                    self.stack.append((list(self.ctms), self.material, self.light))
                     self.object = self.objects[self.next().strip('"')] = []
                 case "ObjectInstance":
                     for shape in self.objects[self.next().strip('"')]:
@@ -336,7 +384,8 @@ class Scene:
         of the scene.
         """
         name, p = self.camera
-        assert set(p) <= {"fov", "lensradius", "focaldistance", "screenwindow"}, p
+        shutter = {"shutteropen", "shutterclose"}
+        assert set(p) <= {"fov", "lensradius", "focaldistance", "screenwindow"} | shutter, p
         look = self.look
         enlargement = [1 + 2 * border / size for size in (width, height)]
         sensor = {"to_world": T().look_at(look[0:3], look[3:6], look[6:9])}

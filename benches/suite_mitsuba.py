@@ -15,6 +15,8 @@ is applied here, since Mitsuba's filters have other radii than pbrt's. Images ar
 pixels and channels. The standard deviation of r is estimated from the variance of the reference's
 pixels, and from the spread of Mitsuba's images with different seeds.
 
+Images with motion blur are means of STILLS stills, at other times for each seed.
+
 The last column is the excess of |r| over LIMIT in the worst block, in standard deviations. LIMIT
 allows for the errors of fine meshes and resampled images. Exit codes: 0 if the excess is at most 4
 in all cases, 1 otherwise.
@@ -39,9 +41,9 @@ from mitsuba_scene import Scene
 SCENES = pathlib.Path(__file__).resolve().parent.parent / "scenes"
 CASES = """cornell-box independent interior materials skylight many-lights delta-lights contact
     lanterns area-lights environment metals glass leaves textures instances lens orthographic
-    sinc""".split()
+    sinc motion""".split()
 LIMIT = 0.002
-BLOCKS, SEEDS = 4, 16
+BLOCKS, SEEDS, STILLS = 4, 16, 8
 # Subpixels per pixel along x and y, at which filters are evaluated.
 SUBPIXELS = 4
 
@@ -73,7 +75,10 @@ class Case:
         scene = Scene(SCENES / entry["scene"], temporary)
         height, width = self.channel("R").shape
         shape, border = kernel(*scene.filter)
-        self.scene = scene.load(width, height, border, SUBPIXELS, get("depth", scene.depth))
+        n = SEEDS * STILLS if scene.moves else 1
+        stills = [Scene(SCENES / entry["scene"], temporary, (i + 0.5) / n) for i in range(n)]
+        depth = get("depth", scene.depth)
+        self.stills = [still.load(width, height, border, SUBPIXELS, depth) for still in stills]
         self.weights = [self.filter(shape, border, size) for size in (height, width)]
 
     def filter(self, shape, border, size):
@@ -93,8 +98,10 @@ class Case:
         return self.reference[name].pixels.astype(float)
 
     def render(self, spp, seed):
-        spp = max(1, spp // SUBPIXELS**2)
-        subpixels = np.array(mi.render(self.scene, spp=spp, seed=seed), dtype=float)
+        stills = self.stills[seed :: SEEDS] if len(self.stills) > 1 else self.stills
+        spp = max(1, spp // SUBPIXELS**2 // len(stills))
+        images = [np.array(mi.render(s, spp=spp, seed=seed), dtype=float) for s in stills]
+        subpixels = np.mean(images, axis=0)
         rows, columns = self.weights
         return np.einsum("yi,ijc,xj->yxc", rows, subpixels, columns, optimize=True)
 

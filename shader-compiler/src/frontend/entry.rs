@@ -90,12 +90,20 @@ pub(super) fn function(
         Entry::Setup => {
             contract.members.iter().flat_map(Parameter::component_names).zip(result).collect()
         }
+        Entry::Brdf if shader.includes_cosine => {
+            let s = integrand(&mut builder, shader, directions[0][2], &result);
+            let wi_z = builder.op(Op::Abs, &[directions[0][2]]);
+            let grazing = builder.f32(MIN_COSINE);
+            let cosine = builder.op(Op::Max, &[wi_z, grazing]);
+            let brdf: Vec<_> = s.iter().map(|&(_, s)| builder.op(Op::Div, &[s, cosine])).collect();
+            [outputs("brdf", RGB, &brdf), s].concat()
+        }
         Entry::Brdf => [
             outputs("brdf", RGB, &result),
-            integrand(&mut builder, shader.sides, directions[0][2], &result),
+            integrand(&mut builder, shader, directions[0][2], &result),
         ]
         .concat(),
-        Entry::Integrand => integrand(&mut builder, shader.sides, directions[0][2], &result),
+        Entry::Integrand => integrand(&mut builder, shader, directions[0][2], &result),
     };
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));
@@ -103,14 +111,26 @@ pub(super) fn function(
     Ok(builder.finish(ports))
 }
 
-/// The integrand: the BRDF times the cosine of `wi`.
+/// The BRDF of a shader that includes the cosine is finite at smaller cosines, where it would be 0/0.
+const MIN_COSINE: f32 = 1e-9;
+
+/// The integrand: the BRDF times the cosine of `wi`, unless the shader includes it.
 fn integrand(
     builder: &mut Builder,
-    sides: SurfaceSides,
+    shader: &Shader,
     wi_z: Value,
     brdf: &[Value],
 ) -> Vec<(String, Value)> {
-    let cosine = match sides {
+    if shader.includes_cosine {
+        let zero = builder.f32(0.0);
+        let above = builder.op(Op::Lt, &[zero, wi_z]);
+        let s = brdf.iter().map(|&s| match shader.sides {
+            SurfaceSides::One => builder.op(Op::Select, &[above, s, zero]),
+            SurfaceSides::Both => s,
+        });
+        return outputs("s", RGB, &s.collect::<Vec<_>>());
+    }
+    let cosine = match shader.sides {
         SurfaceSides::One => {
             let zero = builder.f32(0.0);
             builder.op(Op::Max, &[wi_z, zero])
@@ -304,6 +324,28 @@ mod tests {
         assert_eq!(
             floats(&evaluate(&both, Entry::Integrand, &inputs)),
             [("s.r", 0.5), ("s.g", 1.0), ("s.b", 1.5)]
+        );
+    }
+
+    #[test]
+    fn included_cosine_is_not_applied_again() {
+        let text = "//! cosine: included
+            fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(1, 2, 3); }";
+        let mut inputs = [WI, WO].concat();
+        let s = [("s.r", 1.0), ("s.g", 2.0), ("s.b", 3.0)];
+        let brdf = [("brdf.r", 0.5), ("brdf.g", 1.0), ("brdf.b", 1.5)];
+        assert_eq!(floats(&evaluate(text, Entry::Integrand, &inputs)), s);
+        assert_eq!(floats(&evaluate(text, Entry::Brdf, &inputs)), [brdf, s].concat());
+        inputs[2].1 = (-0.5_f32).to_bits();
+        assert_eq!(floats(&evaluate(text, Entry::Integrand, &inputs))[1], ("s.g", 0.0));
+        let both = format!("//! sides: both\n{text}");
+        assert_eq!(floats(&evaluate(&both, Entry::Integrand, &inputs)), s);
+        assert_eq!(floats(&evaluate(&both, Entry::Brdf, &inputs))[0], ("brdf.r", 2.0));
+        inputs[2].1 = 0;
+        assert!(
+            evaluate(&both, Entry::Brdf, &inputs)
+                .iter()
+                .all(|(_, x)| f32::from_bits(*x).is_finite())
         );
     }
 

@@ -46,6 +46,7 @@ pub struct Shader {
     info: naga::valid::ModuleInfo,
     contract: Contract,
     sides: SurfaceSides,
+    includes_cosine: bool,
     description: String,
     warnings: Vec<ShaderError>,
 }
@@ -339,9 +340,10 @@ impl Shader {
         let (module, info) = parse::parse(&source)?;
         let contract = contract::check(&source, &module)?;
         annotations::reject_stray(&source)?;
-        let (sides, description) = annotations::module(&source)?;
+        let annotations::ModuleDocs { sides, includes_cosine, description } =
+            annotations::module(&source)?;
         let warnings = annotations::unknown_clauses(&source);
-        Ok(Shader { source, module, info, contract, sides, description, warnings })
+        Ok(Shader { source, module, info, contract, sides, includes_cosine, description, warnings })
     }
 
     /// Problems that do not keep the shader from being used, with their locations.
@@ -380,7 +382,7 @@ impl Shader {
         lines
     }
 
-    /// The module's doc comment, `//! …`, without the clause `sides`.
+    /// The module's doc comment, `//! …`, without the clauses `sides` and `cosine`.
     pub fn description(&self) -> &str {
         &self.description
     }
@@ -388,6 +390,12 @@ impl Shader {
     /// The sides that the material scatters light to.
     pub fn sides(&self) -> SurfaceSides {
         self.sides
+    }
+
+    /// Whether `brdf` returns the integrand s, with the cosine (`cosine: included`). The BRDF is
+    /// then s divided by the cosine.
+    pub fn includes_cosine(&self) -> bool {
+        self.includes_cosine
     }
 
     /// Parameters in the order of the inputs. If there is a `fn material`, these are the members of

@@ -25,7 +25,7 @@ mod clauses;
 mod module;
 mod unknown;
 
-pub(super) use module::module;
+pub(super) use module::{ModuleDocs, module};
 pub(super) use unknown::unknown_clauses;
 
 use super::lexer::SourceRange;

@@ -1,4 +1,5 @@
-//! The module's doc comments: the description of a material, and whether it transmits light.
+//! The module's doc comments: the description of a material, whether it transmits light, and
+//! whether its `brdf` includes the cosine.
 
 use super::super::lexer::SourceRange;
 use super::super::{ShaderError, Source, SurfaceSides};
@@ -18,12 +19,39 @@ fn sides_value(line: &str) -> Option<&str> {
     }
 }
 
-/// Parses the sides and the description of a material from the module's doc comments.
-pub(in crate::frontend) fn module(source: &Source) -> Result<(SurfaceSides, String), ShaderError> {
+/// Returns the value in a line `cosine: VALUE`; `None` for other lines.
+fn cosine_value(line: &str) -> Option<&str> {
+    let name = line.get(..6).filter(|name| name.eq_ignore_ascii_case("cosine"))?;
+    let value = line[name.len()..].trim_start().strip_prefix(':')?;
+    Some(value.trim().trim_end_matches('.'))
+}
+
+/// What the module's doc comments say.
+pub(in crate::frontend) struct ModuleDocs {
+    /// The sides that the material scatters light to.
+    pub sides: SurfaceSides,
+    /// Whether `brdf` includes the cosine of `wi`.
+    pub includes_cosine: bool,
+    /// All other lines.
+    pub description: String,
+}
+
+/// Parses the module's doc comments.
+pub(in crate::frontend) fn module(source: &Source) -> Result<ModuleDocs, ShaderError> {
     let [head, rest] = source.module_docs();
     let mut sides: Option<(SurfaceSides, SourceRange)> = None;
+    let mut includes_cosine = false;
     let mut description = vec![];
     for (range, line) in trimmed_lines(source, &head) {
+        if let Some(value) = cosine_value(line) {
+            if value != "included" {
+                let error = source.error(format!("`cosine` is `included`, not `{value}`"));
+                let help = "remove the line if `brdf` excludes the cosine";
+                return Err(error.at(range, "unknown value").help(help));
+            }
+            includes_cosine = true;
+            continue;
+        }
         let Some(value) = sides_value(line) else {
             description.push(line);
             continue;
@@ -46,15 +74,21 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<(SurfaceSides, Stri
         }
     }
     for (range, line) in trimmed_lines(source, &rest) {
-        if sides_value(line).is_some() {
-            let error = source.error("`sides` must be given at the top of the file");
+        let name = match (sides_value(line), cosine_value(line)) {
+            (Some(_), _) => Some("sides"),
+            (None, Some(_)) => Some("cosine"),
+            (None, None) => None,
+        };
+        if let Some(name) = name {
+            let error = source.error(format!("`{name}` must be given at the top of the file"));
             return Err(error
                 .at(range, "too late")
                 .help("move this line to the top of the file, before all code"));
         }
     }
     let description = description.join("\n").trim().to_owned();
-    Ok((sides.map_or(SurfaceSides::One, |(sides, _)| sides), description))
+    let sides = sides.map_or(SurfaceSides::One, |(sides, _)| sides);
+    Ok(ModuleDocs { sides, includes_cosine, description })
 }
 
 fn trimmed_lines<'a>(source: &'a Source, docs: &[SourceRange]) -> Vec<(SourceRange, &'a str)> {
@@ -89,6 +123,15 @@ mod tests {
             let shader = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!((shader.sides(), shader.description()), (sides, description));
         }
+    }
+
+    #[test]
+    fn cosine_clause_is_parsed() {
+        let shader = parse("//! cosine: included\n//! Cosine lobes.\nBRDF").unwrap();
+        assert_eq!((shader.includes_cosine(), shader.description()), (true, "Cosine lobes."));
+        assert!(!parse("BRDF").unwrap().includes_cosine());
+        assert!(parse("//! cosine: excluded\nBRDF").is_err());
+        assert!(parse("BRDF //! cosine: included").is_err());
     }
 
     #[test]

@@ -176,7 +176,7 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
         if hit.is_miss() {
             continue;
         }
-        let surface = geometry.surface(&hit);
+        let surface = geometry.surface(&hit, ray.d);
         let n = surface.ng * -surface.ng.dot(ray.d).signum();
         let (r, phi) = (random.next().sqrt(), TAU * random.next());
         let local = vec3(r * phi.cos(), r * phi.sin(), (1.0 - r * r).sqrt());

@@ -14,19 +14,24 @@ pub struct Elements {
     spheres: u64,
     disks: u64,
     cylinders: u64,
+    curve_segments: u64,
 }
 
 impl Elements {
     fn add(&mut self, primitive: &Primitive, times: u64) {
-        let n = u64::from(primitive.shape.len()) * times;
+        let mut n = u64::from(primitive.shape.len());
         let counter = match &primitive.shape {
             Shape::Mesh(_) => &mut self.triangles,
             Shape::Bilinear(_) => &mut self.patches,
             Shape::Sphere(_) => &mut self.spheres,
             Shape::Disk(_) => &mut self.disks,
             Shape::Cylinder(_) => &mut self.cylinders,
+            Shape::Curves(curves) => {
+                n = curves.segment_count() as u64;
+                &mut self.curve_segments
+            }
         };
-        *counter += n;
+        *counter += n * times;
     }
 
     /// All elements; each group counts once.
@@ -69,6 +74,7 @@ impl Elements {
             (self.spheres, "sphere", "s"),
             (self.disks, "disk", "s"),
             (self.cylinders, "cylinder", "s"),
+            (self.curve_segments, "curve segment", "s"),
         ];
         let some = all.into_iter().filter(|(n, ..)| *n > 0);
         let texts: Vec<String> = some
@@ -87,6 +93,7 @@ impl Elements {
             "spheres": self.spheres,
             "disks": self.disks,
             "cylinders": self.cylinders,
+            "curve_segments": self.curve_segments,
         })
     }
 }

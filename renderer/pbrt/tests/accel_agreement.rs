@@ -7,7 +7,8 @@
 use glam::{DAffine3, DVec3};
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{
-    BilinearMesh, Disk, Geometry, Hit, Instance, Mesh, Motion, Primitive, Shape, Sphere,
+    BilinearMesh, CurveBasis, CurveKind, CurveStyle, Curves, Disk, Geometry, Hit, Instance, Mesh,
+    Motion, Primitive, Shape, Sphere,
 };
 use lightbound::texture::Param;
 use lightbound_math::sampling::{hash, unit_float};
@@ -216,6 +217,22 @@ fn transform(scale: Vec3, angle: f32, translation: Vec3) -> Transform {
     Transform::new(map).unwrap()
 }
 
+/// Returns two curves across the cube.
+fn curves(kind: CurveKind, basis: CurveBasis, transform: &Transform) -> Shape {
+    let style = CurveStyle { kind, basis, degree: 3, split_depth: 3 };
+    let mut curves = Curves::new(style);
+    for k in [-1.0, 1.0] {
+        let points = [
+            vec3(-1.0, 0.2 * k, 0.0),
+            vec3(-0.3, 1.5 * k, 0.5),
+            vec3(0.3, -1.5, -0.5 * k),
+            vec3(1.0, 0.4, k),
+        ];
+        curves.add(&points, &[Vec3::Z, vec3(0.0, 1.0, k)], [0.3, 0.1]).unwrap();
+    }
+    Shape::Curves(curves.transformed(transform))
+}
+
 /// Returns a primitive of each type of shape.
 fn mixed_shapes(alpha: Option<f32>) -> Vec<Primitive> {
     let corners = vec![
@@ -239,6 +256,13 @@ fn mixed_shapes(alpha: Option<f32>) -> Vec<Primitive> {
         Shape::Sphere(full_sphere),
         Shape::Sphere(partial_sphere),
         Shape::Disk(disk),
+        curves(CurveKind::Flat, CurveBasis::Bezier, &Transform::IDENTITY),
+        curves(CurveKind::Cylinder, CurveBasis::BSpline, &transform(Vec3::ONE, 0.5, Vec3::ZERO)),
+        curves(
+            CurveKind::Ribbon,
+            CurveBasis::Bezier,
+            &transform(vec3(1.0, 0.6, 1.3), 2.0, Vec3::ZERO),
+        ),
     ];
     shapes.map(|shape| primitive(shape, alpha)).into()
 }

@@ -50,7 +50,8 @@ MakeNamedMedium "fog" "string type" "cloud" MediumInterface "fog" "" Shape "sphe
 MakeNamedMedium "fog" "string type" "rgbgrid" MediumInterface "fog" "fog" Material "interface" Shape "sphere" => "rgbgrid"; empty
 Material "subsurface" "string name" "Skin1" "float scale" 10 "float roughness" 0.1 Shape "sphere" => "subsurface"; "diffuse"
 Material "subsurface" "rgb reflectance" [1 1 1] "rgb mfp" [1 2 3] "float eta" 1.3 "float g" 0 => "subsurface"; "diffuse"
-Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" with reflectance 0.5
+Material "hair" "float eta" 0.5 Shape "sphere" => index of refraction of 0.5; the index 1
+Material "hair" "rgb sigma_a" [1 1 1] "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => both "sigma_a" and "eumelanin"; "sigma_a"
 Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" with reflectance 0.5
 Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; smooth
 Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
@@ -62,7 +63,10 @@ Material "coatedconductor" "float g" 0.5 Shape "sphere" => "float g"; ignored
 Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphere" => "float weight"; ignored
 Material "" Shape "sphere" => deprecated; "interface"
 Material "none" Shape "sphere" => deprecated; "interface"
-Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; ignored
+Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "string type" "round" => unknown curve type "round"; "cylinder"
+Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "normal N" [0 0 1 0 0 1] => normals "N" are only for curves of type "ribbon"; ignored
+Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "integer splitdepth" 20 => "splitdepth" 20; split depth of 10
+AreaLightSource "diffuse" Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] Shape "curve" "point3 P" [0 0 4 0 1 4 1 1 4 1 2 4] => area lights on curves; without light
 Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3 0 0 4] "integer indices" [0 1 2 0 1 3] => triangles 0 and 1 both run from vertex 0 to vertex 1; control mesh
 Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "point2 uv" [0 0 1 0 0 1] => "point2 uv"; ignored
 Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; ignored
@@ -196,6 +200,15 @@ MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughnes
 MakeNamedMaterial "z" "string type" "mix" "string materials" ["y" "l"] "texture amount" "f"
 MakeNamedMaterial "y" "string type" "mix" "string materials" ["i" "g"] "float amount" 0.3
 MakeNamedMaterial "w" "string type" "mix" "string materials" ["i" "g"] "texture amount" "slope"
+MakeNamedMaterial "k" "string type" "hair" "rgb sigma_a" [0.1 0.4 0.9] "float eta" 1.5 "float beta_m" 0.2 "texture beta_n" "f" "float alpha" -2
+MakeNamedMaterial "s" "string type" "hair" "texture reflectance" "mixed" "texture eta" "f" "texture beta_m" "f" "texture alpha" "slope"
+MakeNamedMaterial "o" "string type" "hair" "rgb color" [0.8 0.6 0.3]
+MakeNamedMaterial "e" "string type" "hair" "texture eumelanin" "f" "float pheomelanin" 0.7
+NamedMaterial "k" Shape "curve" "string type" "ribbon" "string basis" "bspline" "integer degree" 2 "integer splitdepth" 1
+  "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "normal N" [0 0 1 0 1 1 0 0 1] "float width0" 0.2 "float width1" 0.1 "texture alpha" "f"
+NamedMaterial "s" Shape "curve" "string type" "cylinder" "string basis" "bezier" "integer degree" 3 "float width" 0.1
+  "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] NamedMaterial "o" Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "string type" "flat"
+NamedMaterial "e" Shape "sphere"
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"

@@ -134,7 +134,7 @@ fn rays_that_hit_instances_find_the_light_with_its_density() {
                 return None;
             }
             let index = scene.geometry.light(&hit)?;
-            let surface = scene.geometry.surface(&hit);
+            let surface = scene.geometry.surface(&hit, ray.d);
             let area = light(scene, index as usize);
             Some((
                 index,

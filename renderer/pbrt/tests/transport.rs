@@ -254,8 +254,9 @@ fn delta_lights_agree_with_bsdf_evaluation() {
                 &[],
                 &Overrides::default(),
             );
-            let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO, 0.0));
-            let interaction = scene.geometry.surface(&hit);
+            let ray = scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO, 0.0);
+            let hit = scene.accel.intersect(&ray);
+            let interaction = scene.geometry.surface(&hit, ray.d);
             let bsdf = Bsdf::new(&scene, &hit, &interaction);
             let (wi, wo) = (
                 interaction.frame.local_direction(from.normalize()),

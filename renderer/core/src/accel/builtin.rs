@@ -229,8 +229,8 @@ impl Group {
                 };
                 triangles.par_extend((0..mesh.triangles().len()).into_par_iter().map(bounds));
             } else {
-                let elements = (0..shape.len()).map(|e| Element::new(&shape.aabb(e), first + e));
-                shapes.extend(elements);
+                let bounds = |e: u32| Element::new(&shape.aabb(e), first + e);
+                shapes.par_extend((0..shape.len()).into_par_iter().map(bounds));
             }
             starts.push(first + shape.len());
         }

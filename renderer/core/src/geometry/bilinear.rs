@@ -117,7 +117,7 @@ impl BilinearMesh {
         };
         let bounds = Aabb::around(patch.corners);
         let (magnitude, extent) = (bounds.magnitude(), (bounds.max - bounds.min).max_element());
-        ShapePoint { p: patch.at(u, v), ng, ns, uv, dpdu, magnitude, extent }
+        ShapePoint { p: patch.at(u, v), ng, ns, uv, dpdu, magnitude, extent, clearance: 0.0 }
     }
 
     pub(super) fn area(&self, element: u32) -> f32 {

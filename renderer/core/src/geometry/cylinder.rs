@@ -96,6 +96,7 @@ impl Cylinder {
             dpdu: self.object_transform.vector(dpdu),
             magnitude: self.magnitude,
             extent: 0.0,
+            clearance: 0.0,
         }
     }
 

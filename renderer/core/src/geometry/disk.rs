@@ -111,6 +111,7 @@ impl Disk {
             dpdu,
             magnitude: self.magnitude,
             extent: 0.0,
+            clearance: 0.0,
         }
     }
 

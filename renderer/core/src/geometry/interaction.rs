@@ -88,7 +88,7 @@ impl Geometry {
         if scalar_lanes != 0 {
             for (lane, (hit, ray)) in hits.enumerate() {
                 if scalar_lanes >> lane & 1 != 0 {
-                    output.set(lane, SurfaceInteraction::new(self.surface(hit), ray.d));
+                    output.set(lane, SurfaceInteraction::new(self.surface(hit, ray.d), ray.d));
                 }
             }
         }
@@ -284,7 +284,7 @@ mod tests {
             let pairs = hits.iter().map(|(hit, ray)| (hit, ray));
             geometry.interactions(pairs, &mut input, &mut output);
             for (lane, (hit, ray)) in hits.iter().enumerate() {
-                let surface = geometry.surface(hit);
+                let surface = geometry.surface(hit, ray.d);
                 let wo = surface.frame.local_direction(-ray.d);
                 let interaction = (output.surface(lane), output.wo.get(lane));
                 assert_eq!(interaction, (surface, wo), "{hit:?}");

@@ -306,6 +306,7 @@ impl TriangleVertices {
             dpdu,
             magnitude: p0.abs().max(p1.abs()).max(p2.abs()).max_element(),
             extent: e1.abs().max(e2.abs()).max((e2 - e1).abs()).max_element(),
+            clearance: 0.0,
         }
     }
 }

@@ -10,6 +10,7 @@
 //! film's positions see world space.
 
 mod bilinear;
+mod curve;
 mod cylinder;
 mod disk;
 mod interaction;
@@ -28,6 +29,7 @@ use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
 use std::ops::Range;
 
 pub use bilinear::BilinearMesh;
+pub use curve::{CurveBasis, CurveError, CurveKind, CurveStyle, Curves, MAX_SPLIT_DEPTH};
 pub use cylinder::Cylinder;
 pub use disk::Disk;
 pub use interaction::{InteractionColumns, TriangleColumns};
@@ -49,6 +51,8 @@ pub enum Shape {
     Disk(Disk),
     /// A cylinder or partial cylinder, with its own transform; one element.
     Cylinder(Cylinder),
+    /// Curves, one piece of a segment per element. They never emit.
+    Curves(Curves),
 }
 
 /// An invalid parameter of a sphere, disk or cylinder.
@@ -185,6 +189,9 @@ pub struct ShapePoint {
     /// Size of the element, the scale of the rounding error of the ray test. 0 for tests in double
     /// precision.
     pub extent: f32,
+    /// Distance that rays leaving the surface must keep from it besides rounding errors: the width
+    /// of strips that turn to face each ray. 0 for all other shapes.
+    pub clearance: f32,
 }
 
 /// A point on the surface of the scene, in render space.
@@ -212,6 +219,7 @@ impl Primitive {
             Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
             Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
             Shape::Cylinder(c) => Shape::Cylinder(c.transformed(transform)),
+            Shape::Curves(_) => unreachable!("only lights are instantiated, and curves never emit"),
         };
         let &Primitive { material, ref alpha, flip, .. } = self;
         let alpha = alpha.clone();
@@ -236,7 +244,7 @@ impl Surface {
             ng,
             frame: Frame::from_normal_tangent(normal_sign * point.ns, point.dpdu),
             uv: point.uv,
-            offset: POSITION_ULPS * point.magnitude + OFFSET_ULPS * point.extent,
+            offset: POSITION_ULPS * point.magnitude + OFFSET_ULPS * point.extent + point.clearance,
         }
     }
 
@@ -246,8 +254,9 @@ impl Surface {
     /// The offset covers the error of the position, 4 ulps of the element's largest coordinate, and
     /// the error of the ray test against the same element, 32 ulps of its size. In instances the
     /// offset is 32 ulps of the largest coordinate, since transforms also round. Half of this
-    /// offset was sufficient for 60,000 random rays from each type of shape. The offset should be
-    /// small: near an edge between walls at an acute angle, a larger one would put the origin
+    /// offset was sufficient for 60,000 random rays from each type of shape. Curves that face each
+    /// ray add their width, as in pbrt-v4, so that neither reflected nor transmitted rays meet them
+    /// again; half the width would do for straight ones. The offset should be small: near an edge between walls at an acute angle, a larger one would put the origin
     /// beyond the other wall.
     #[inline(always)]
     pub fn offset_ray_origin(&self, d: Vec3) -> Vec3 {
@@ -269,6 +278,7 @@ impl Shape {
             Shape::Sphere(_) => "sphere",
             Shape::Disk(_) => "disk",
             Shape::Cylinder(_) => "cylinder",
+            Shape::Curves(_) => "curve",
         }
     }
 
@@ -277,6 +287,7 @@ impl Shape {
         match self {
             Shape::Mesh(m) => m.triangles().len() as u32,
             Shape::Bilinear(b) => b.len(),
+            Shape::Curves(c) => c.len(),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => 1,
         }
     }
@@ -294,6 +305,7 @@ impl Shape {
             Shape::Sphere(s) => s.aabb(),
             Shape::Disk(d) => d.aabb(),
             Shape::Cylinder(c) => c.aabb(),
+            Shape::Curves(c) => c.aabb(element),
         }
     }
 
@@ -305,17 +317,20 @@ impl Shape {
             Shape::Sphere(s) => s.intersect(ray),
             Shape::Disk(d) => d.intersect(ray),
             Shape::Cylinder(c) => c.intersect(ray),
+            Shape::Curves(c) => c.intersect(element, ray),
         }
     }
 
-    /// Returns the surface at surface coordinates (u, v).
-    pub fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
+    /// Returns the surface at surface coordinates (u, v), hit by a ray of direction `d`. Only curves
+    /// depend on `d`.
+    pub fn point(&self, element: u32, u: f32, v: f32, d: Vec3) -> ShapePoint {
         match self {
             Shape::Mesh(m) => m.point(element, u, v),
             Shape::Bilinear(b) => b.point(element, u, v),
             Shape::Sphere(s) => s.point(u, v),
             Shape::Disk(d) => d.point(u, v),
             Shape::Cylinder(c) => c.point(u, v),
+            Shape::Curves(c) => c.point(element, u, v, d),
         }
     }
 
@@ -325,6 +340,7 @@ impl Shape {
             Shape::Mesh(m) => Shape::Mesh(m.extract(element)),
             Shape::Bilinear(b) => Shape::Bilinear(b.extract(element)),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => self.clone(),
+            Shape::Curves(_) => unreachable!("only lights are extracted, and curves never emit"),
         }
     }
 
@@ -336,6 +352,7 @@ impl Shape {
             Shape::Sphere(s) => s.area(),
             Shape::Disk(d) => d.area(),
             Shape::Cylinder(c) => c.area(),
+            Shape::Curves(c) => c.area(element),
         }
     }
 }
@@ -347,14 +364,15 @@ pub(crate) const OFFSET_ULPS: f32 = 32.0 * f32::EPSILON;
 const POSITION_ULPS: f32 = 4.0 * f32::EPSILON;
 
 impl Geometry {
-    /// Returns the surface at a hit, which must not be a miss.
-    pub fn surface(&self, hit: &Hit) -> Surface {
+    /// Returns the surface at a hit, which must not be a miss, of a ray of direction `d`.
+    pub fn surface(&self, hit: &Hit, d: Vec3) -> Surface {
         let primitive = &self.primitives[hit.primitive as usize];
-        let point = primitive.shape.point(hit.element, hit.u, hit.v);
         if hit.instance == Hit::NONE {
+            let point = primitive.shape.point(hit.element, hit.u, hit.v, d);
             return Surface::new(&point, primitive.normal_sign());
         }
         let t = self.instance_transform(hit.instance, hit.time);
+        let point = primitive.shape.point(hit.element, hit.u, hit.v, t.inverse().vector(d));
         let extent = Vec3::splat(point.magnitude);
         let transformed = ShapePoint {
             p: t.point(point.p),
@@ -363,7 +381,8 @@ impl Geometry {
             dpdu: t.vector(point.dpdu),
             ..point
         };
-        let offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude();
+        let offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude()
+            + t.vector(point.clearance * point.ng).length();
         Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
     }
 
@@ -431,7 +450,7 @@ impl Geometry {
     ) -> bool {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
-        let point = prim.shape.point(element, u, v);
+        let point = prim.shape.point(element, u, v, ray.d);
         // Textures expect render space. A group's space serves as world space.
         let p = match self.world.contains(&primitive) {
             true => point.p,
@@ -442,7 +461,7 @@ impl Geometry {
             return true;
         }
         let ray_bits = [ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z].map(f32::to_bits);
-        // A ray hits a triangle at most once, other shapes up to twice. Each hit has its own random
+        // A ray hits a triangle at most once, other shapes several times. Each hit has its own random
         // number.
         let hit_bits =
             if matches!(prim.shape, Shape::Mesh(_)) { [0; 2] } else { [u.to_bits(), v.to_bits()] };

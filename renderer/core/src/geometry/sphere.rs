@@ -117,6 +117,7 @@ impl Sphere {
             dpdu,
             magnitude: self.magnitude,
             extent: 0.0,
+            clearance: 0.0,
         }
     }
 

@@ -3,19 +3,22 @@
 use super::lights::emission_scale;
 use super::materials::Materials;
 use super::{Builder, motion, transform};
-use crate::describe::{Description, ShapeEntity};
+use crate::describe::{Curve, Description, ShapeEntity, curve};
 use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
 use crate::ply;
 use glam::{DAffine3, DVec3};
 use lightbound::geometry::{
-    BilinearMesh, Cylinder, Disk, Geometry, Instance, Mesh, Motion, Primitive, Shape, Sphere,
-    SubdivisionError, subdivide_loop,
+    BilinearMesh, CurveBasis, CurveError, CurveKind, CurveStyle, Curves, Cylinder, Disk, Geometry,
+    Instance, MAX_SPLIT_DEPTH, Mesh, Motion, Primitive, Shape, Sphere, SubdivisionError,
+    subdivide_loop,
 };
 use lightbound::light::{AnyLight, AreaLight};
+use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::{Transform, Vec2, Vec3};
 use std::f32::consts::PI;
+use std::iter;
 
 /// The surfaces of a scene.
 pub(super) struct Shapes {
@@ -74,8 +77,16 @@ fn instance_transform(location: &Location, ctm: DAffine3) -> Result<Transform, S
 }
 
 /// Supported types of shapes.
-const SHAPES: [&str; 7] =
-    ["plymesh", "trianglemesh", "bilinearmesh", "loopsubdiv", "sphere", "disk", "cylinder"];
+const SHAPES: [&str; 8] = [
+    "plymesh",
+    "trianglemesh",
+    "bilinearmesh",
+    "loopsubdiv",
+    "sphere",
+    "disk",
+    "cylinder",
+    "curve",
+];
 
 impl Builder<'_> {
     /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space;
@@ -158,11 +169,7 @@ impl Builder<'_> {
         (geometry, next_light): (&mut Geometry, &mut u32),
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
-        let fallback = |name: &str| match name {
-            "curve" => Some("it is ignored"),
-            _ => None,
-        };
-        self.check_supported("shape", entity, &SHAPES, fallback)?;
+        self.check_supported("shape", entity, &SHAPES, |_| None)?;
         let render_from_shape = transform(entity, ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
@@ -173,13 +180,9 @@ impl Builder<'_> {
             "sphere" => vec![sphere(entity, &render_from_shape)?],
             "disk" => vec![disk(entity, &render_from_shape)?],
             "cylinder" => vec![cylinder(entity, &render_from_shape)?],
-            _ => Vec::new(),
+            _ => vec![self.curves(s, &render_from_shape)?],
         };
-        if SHAPES.contains(&entity.name.as_str()) {
-            self.warn_unused(entity)?;
-        } else {
-            entity.params.mark_all_used();
-        }
+        self.warn_unused(entity)?;
         let Some(material) = materials.index[s.material] else {
             if s.area_light.is_some() {
                 self.warn(
@@ -190,8 +193,13 @@ impl Builder<'_> {
             }
             return Ok(Vec::new());
         };
+        let mut area_light = s.area_light;
+        if area_light.is_some() && entity.name == "curve" {
+            self.warn(entity, "area lights on curves are not supported", "curves without light")?;
+            area_light = None;
+        }
         let emission =
-            s.area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
+            area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         let mut emitters = Vec::new();
@@ -278,6 +286,80 @@ impl Builder<'_> {
             lights.push(AnyLight::Area(light));
         }
         Ok(())
+    }
+
+    /// Builds a run of curves.
+    fn curves(&mut self, s: &ShapeEntity, transform: &Transform) -> Result<Shape, SceneError> {
+        let entity = &s.entity;
+        let style = self.curve_style(entity)?;
+        let first = curve(&entity.params)?;
+        if first.points.is_empty() {
+            return Err(entity.error("a curve needs control points").help("give \"point3 P\""));
+        }
+        let all = || iter::once((&entity.location, first)).chain(s.curves.iter());
+        if style.kind != CurveKind::Ribbon
+            && let Some((location, _)) = all().find(|(_, curve)| !curve.normals.is_empty())
+        {
+            let what = "normals \"N\" are only for curves of type \"ribbon\"";
+            self.diagnostics.warn(Some(location), what, "they are ignored")?;
+        }
+        let mut curves = Curves::new(style);
+        let segments = all().filter_map(|(_, c)| style.segment_count(c.points.len()).ok()).sum();
+        curves.reserve(first.points.len() + s.curves.point_count(), segments);
+        for (location, Curve { points, normals, widths }) in all() {
+            curves.add(points, normals, widths).map_err(|e| {
+                let error = SceneError::at(location, format!("this curve has {e}"));
+                match e {
+                    CurveError::Normals { .. } => {
+                        error.help("give one \"normal N\" at each end of each segment")
+                    }
+                    _ => error,
+                }
+            })?;
+        }
+        Ok(Shape::Curves(curves.transformed(transform)))
+    }
+
+    /// Reads what the curves of a run have in common. As in pbrt-v4, unknown types are cylinders.
+    fn curve_style(&mut self, entity: &Entity) -> Result<CurveStyle, SceneError> {
+        let p = &entity.params;
+        let unknown = |name: &str, value: &str, all: &[&str]| {
+            let error = entity.error(format!("unknown curve {name} \"{value}\""));
+            error.help(did_you_mean(
+                value,
+                all.iter().copied(),
+                &format!("write {}", all.join(" or ")),
+            ))
+        };
+        let kind = match p.string("type")?.unwrap_or("flat") {
+            "flat" => CurveKind::Flat,
+            "ribbon" => CurveKind::Ribbon,
+            "cylinder" => CurveKind::Cylinder,
+            other => {
+                let what = format!("unknown curve type \"{other}\"");
+                self.warn(entity, what, "the type \"cylinder\"")?;
+                CurveKind::Cylinder
+            }
+        };
+        let basis = match p.string("basis")?.unwrap_or("bezier") {
+            "bezier" => CurveBasis::Bezier,
+            "bspline" => CurveBasis::BSpline,
+            other => return Err(unknown("basis", other, &["bezier", "bspline"])),
+        };
+        let degree = match p.int("degree")?.unwrap_or(3) {
+            degree @ 2..=3 => degree as u32,
+            degree => {
+                let error = entity.error(format!("curves of degree {degree} are not supported"));
+                return Err(error.help("give the degree 2 or 3"));
+            }
+        };
+        let depth = p.int("splitdepth")?.unwrap_or(3);
+        let split_depth = depth.clamp(0, MAX_SPLIT_DEPTH as i32) as u32;
+        if i64::from(split_depth) != i64::from(depth) {
+            let what = format!("\"splitdepth\" {depth} is not supported");
+            self.warn(entity, what, format!("a split depth of {split_depth}"))?;
+        }
+        Ok(CurveStyle { kind, basis, degree, split_depth })
     }
 
     /// Builds a Loop subdivision surface. A control mesh that is not manifold is not subdivided,

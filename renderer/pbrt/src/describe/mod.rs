@@ -4,6 +4,7 @@
 //! main file and its includes (in `describe/interpret`). The next stage, [`crate::build`],
 //! interprets the entities.
 
+mod curves;
 mod interpret;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,8 @@ use super::inputs::InputFiles;
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub use curves::{Curve, CurveRun, curve};
 
 /// The contents of a scene file and its includes.
 #[derive(Debug, Default)]
@@ -138,6 +141,8 @@ pub struct ShapeEntity {
     /// Media on the two sides, if set by `MediumInterface`.
     #[allow(dead_code, reason = "participating media are not rendered")]
     pub media: Option<MediumInterface>,
+    /// If this is a curve, the rest of its run.
+    pub curves: CurveRun,
 }
 
 /// A group of shapes that can be instantiated.

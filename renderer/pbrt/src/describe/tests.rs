@@ -500,3 +500,27 @@ proptest! {
         assert_no_panic(text.join(" ").as_bytes());
     }
 }
+
+#[test]
+fn curves_that_differ_only_in_points_and_widths_share_an_entity() {
+    let strand = r#"Shape "curve" "string type" "flat" "point3 P" [0 0 0 1 1 1 2 2 2 3 3 3] "#;
+    let wide = strand.to_owned() + r#""float width0" 3 "#;
+    let short = strand.replace("2 2 2 3 3 3", "2 2 2");
+    let d = describe_world(&format!(
+        r#"{strand} {wide} AttributeBegin {short} AttributeEnd
+        Shape "curve" "string type" "flat" {strand}
+        Translate 1 0 0 {strand} ReverseOrientation {strand} Material "hair" {strand}
+        Shape "sphere" {strand} {strand} Attribute "shape" "integer degree" 2 {short} {short}
+        Shape "curve" "string type" "ribbon" "point3 P" [0 0 0]
+        Shape "curve" "string type" "ribbon" "float width" [1 2]"#
+    ));
+    let runs: Vec<_> = d.shapes.iter().map(|shape| shape.curves.iter().count()).collect();
+    assert_eq!(runs, [4, 0, 0, 0, 0, 1, 1, 0, 0]);
+    let curves: Vec<_> = d.shapes[0].curves.iter().collect();
+    let points: Vec<_> = curves.iter().map(|(_, curve)| curve.points.len()).collect();
+    let widths: Vec<_> = curves.iter().map(|(_, curve)| curve.widths).collect();
+    assert_eq!((points, widths[0]), (vec![4, 3, 0, 4], [3.0, 1.0]));
+    assert_eq!(curves[1].1.points[2], lightbound_math::vec3(2.0, 2.0, 2.0));
+    assert_eq!([curves[0].0.line, curves[2].0.line], [2, 3]);
+    assert_eq!(d.shapes[0].curves.point_count(), 11);
+}

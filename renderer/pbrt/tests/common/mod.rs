@@ -283,7 +283,7 @@ fn trace_path(scene: &Scene, mut ray: Ray, depth: u32, random: impl Fn(u32) -> [
             break;
         }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        let surface = scene.geometry.surface(&hit);
+        let surface = scene.geometry.surface(&hit, ray.d);
         if let Some(light) =
             primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
         {

@@ -202,14 +202,13 @@ fn offset_rays_do_not_hit_the_surface_they_leave() {
                 let [a, b, c, d] = sampler.get4(sampler.path_key(seed, 1, i), 0);
                 let [e, f, _, _] = sampler.get4(sampler.path_key(seed, 1, i), 1);
                 let from = centre + 3.0 * warp::uniform_sphere(vec2(a, b));
-                let hit = accel.intersect(&Ray::new(
-                    from,
-                    centre + 0.5 * warp::uniform_sphere(vec2(c, d)) - from,
-                ));
+                let ray = Ray::new(from, centre + 0.5 * warp::uniform_sphere(vec2(c, d)) - from);
+                let hit = accel.intersect(&ray);
                 if hit.is_miss() {
                     continue;
                 }
-                let (surface, d) = (geometry.surface(&hit), warp::uniform_sphere(vec2(e, f)));
+                let (surface, d) =
+                    (geometry.surface(&hit, ray.d), warp::uniform_sphere(vec2(e, f)));
                 let second_hit = accel.intersect(&Ray::new(surface.offset_ray_origin(d), d));
                 assert!(
                     second_hit.is_miss(),

@@ -73,8 +73,8 @@ impl Embree {
             .map(|range| device.scene(&geometry, range.clone(), &[]))
             .collect::<Result<Vec<_>, _>>()?;
         let world = device.scene(&geometry, geometry.world.clone(), &groups)?;
-        let is_small =
-            geometry.triangle_count() + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
+        let elements: u64 = geometry.primitives.iter().map(|p| u64::from(p.shape.len())).sum();
+        let is_small = elements + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
         let width = device.width();
         let moving = (!geometry.moving_instances().is_empty())
             .then(|| Builtin::of_moving_instances(Arc::clone(&geometry)));
@@ -132,7 +132,7 @@ impl Embree {
     }
 }
 
-/// Maximum number of triangles and instances of a small scene, in which packets are faster than
+/// Maximum number of elements and instances of a small scene, in which packets are faster than
 /// single rays even if the rays diverge.
 const MAX_SMALL_SCENE_ELEMENTS: u64 = 1000;
 

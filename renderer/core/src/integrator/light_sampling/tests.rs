@@ -519,7 +519,7 @@ fn hit_light(scene: &Scene, ray: &Ray) -> Option<(u32, Hit, Surface)> {
     if hit.is_miss() {
         return None;
     }
-    Some((scene.geometry.light(&hit)?, hit, scene.geometry.surface(&hit)))
+    Some((scene.geometry.light(&hit)?, hit, scene.geometry.surface(&hit, ray.d)))
 }
 
 #[test]

@@ -251,7 +251,7 @@ impl<'a> LightcutsWorker<'a> {
             self.samples.add(path.sample, path.throughput * radiance);
             return;
         }
-        let surface = scene.geometry.surface(&hit);
+        let surface = scene.geometry.surface(&hit, ray.d);
         if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
             self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
@@ -265,7 +265,7 @@ impl<'a> LightcutsWorker<'a> {
         }
         let [mut lobe_u, u, v, _] = self.samples.sampler.get4(path.key, 2 * depth + 2);
         let Material::Surface { specular, scattering } =
-            &scene.materials[resolve_mix(scene, &hit, &mut lobe_u) as usize]
+            &scene.materials[resolve_mix(scene, &hit, ray.d, &mut lobe_u) as usize]
         else {
             unreachable!("resolve_mix returns a surface material")
         };

@@ -383,7 +383,7 @@ impl<'a> Wavefront<'a> {
 
     /// Sorts the hits by shader, with misses first (counting sort).
     fn sort_by_shader(&mut self, depth: u32) {
-        let rank = |hit: &Hit, key| {
+        let rank = |hit: &Hit, ray: &Ray, key| {
             if hit.is_miss() {
                 return 0;
             }
@@ -391,7 +391,7 @@ impl<'a> Wavefront<'a> {
             match self.ranks[primitive.material as usize] {
                 MIXED => {
                     let [mut lobe_u, ..] = self.samples.sampler.get4(key, 2 * depth + 2);
-                    self.ranks[resolve_mix(self.scene, hit, &mut lobe_u) as usize]
+                    self.ranks[resolve_mix(self.scene, hit, ray.d, &mut lobe_u) as usize]
                 }
                 rank => rank,
             }
@@ -399,8 +399,9 @@ impl<'a> Wavefront<'a> {
         self.starts.clear();
         self.starts.resize(self.shaders.len() + 1, 0);
         self.keys.clear();
-        self.keys.extend(self.hits.iter().zip(&self.paths.key).map(|(hit, &key)| {
-            let rank = rank(hit, key);
+        let paths = self.paths.rays.iter().zip(&self.paths.key);
+        self.keys.extend(self.hits.iter().zip(paths).map(|(hit, (ray, &key))| {
+            let rank = rank(hit, ray, key);
             self.starts[rank as usize + 1] += 1;
             rank
         }));
@@ -448,7 +449,11 @@ impl<'a> Wavefront<'a> {
         for &path in paths {
             let hit = self.hits[path as usize];
             if let Some(light) = geometry.light(&hit) {
-                self.add_emission(path as usize, light, geometry.surface(&hit).ng);
+                self.add_emission(
+                    path as usize,
+                    light,
+                    geometry.surface(&hit, self.paths.rays[path as usize].d).ng,
+                );
             }
         }
     }
@@ -606,10 +611,11 @@ impl<'a> Wavefront<'a> {
         }
         sampler.get4_columns(&vertices.key, 2 * depth + 2, &mut vertices.bsdf_u);
         for lane in 0..vertices.len {
-            let hit = &self.hits[vertices.path[lane] as usize];
+            let path = vertices.path[lane] as usize;
+            let (hit, d) = (&self.hits[path], self.paths.rays[path].d);
             let lobe_u = &mut vertices.bsdf_u.0[0][lane];
             let Material::Surface { specular, scattering } =
-                &scene.materials[resolve_mix(scene, hit, lobe_u) as usize]
+                &scene.materials[resolve_mix(scene, hit, d, lobe_u) as usize]
             else {
                 unreachable!("resolve_mix returns a surface material")
             };
@@ -631,7 +637,7 @@ impl<'a> Wavefront<'a> {
                     binding,
                     instance,
                     (surface.p.get(lane), &surface.frame(lane)),
-                    -self.paths.rays[vertices.path[lane] as usize].d,
+                    -d,
                     vertices.side[lane],
                 ));
             }

@@ -106,6 +106,7 @@ impl AreaLight {
             }
             Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
             Shape::Cylinder(c) => (EmitterShape::Cylinder(Box::new(c.clone())), c.magnitude()),
+            Shape::Curves(_) => unreachable!("curves never emit"),
         };
         let opacity = match &primitive.alpha {
             None => Opacity::Opaque,
@@ -293,7 +294,7 @@ impl AreaLight {
             Some((shape, origin)) => (shape, *origin),
             None => (&mask.shape, DVec3::ZERO),
         };
-        let at = shape.point(0, hit.u, hit.v);
+        let at = shape.point(0, hit.u, hit.v, ray.d);
         let lookup = Lookup { p: render_position(at.p, origin), uv: at.uv };
         mask.alpha.float(&lookup).clamp(0.0, 1.0)
     }

@@ -20,7 +20,7 @@ fn direction(from: Vec3, u: Vec2) -> (Vec3, f32) {
 fn hit(scene: &Geometry, from: Vec3, wi: Vec3) -> Option<(f32, crate::geometry::Surface)> {
     let h = scene.primitives[0].shape.intersect(0, &Ray::new(from, wi))?;
     let hit = Hit { t: h.t, u: h.u, v: h.v, primitive: 0, element: 0, ..Hit::MISS };
-    Some((h.t, scene.surface(&hit)))
+    Some((h.t, scene.surface(&hit, wi)))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Interpreter;
 use super::names::{defined_twice, undefined};
-use crate::describe::{ShapeEntity, TextureEntity};
+use crate::describe::{CurveRun, ShapeEntity, TextureEntity};
 use crate::diagnostics::{Location, SceneError};
 use crate::file::params::{ParamSet, ParamType, ParamValues};
 use crate::file::parse::{Entity, Name};
@@ -135,10 +135,14 @@ impl Interpreter<'_> {
             material: self.state.material,
             area_light: self.state.area_light,
             media: self.state.media,
+            curves: CurveRun::default(),
         };
-        match &mut self.object {
-            Some((_, shapes)) => shapes.push(shape),
-            None => self.scene.shapes.push(shape),
+        let shapes = match &mut self.object {
+            Some((_, shapes)) => shapes,
+            None => &mut self.scene.shapes,
+        };
+        if !shapes.last_mut().is_some_and(|last| last.absorb(&shape)) {
+            shapes.push(shape);
         }
         Ok(())
     }

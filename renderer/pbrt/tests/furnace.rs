@@ -79,7 +79,7 @@ fn floor_radiance(degrees: f32, material: &str) -> ([Estimate; 2], [f64; 2]) {
     let [scene, other] = BSDF_SAMPLING.map(|mode| floor_scene(degrees, material, mode));
     let wo = direction_at(degrees);
     let hit = scene.accel.intersect(&Ray::new(5.0 * wo, -wo));
-    let surface = scene.geometry.surface(&hit);
+    let surface = scene.geometry.surface(&hit, -wo);
     let (bsdf, wo) = (Bsdf::new(&scene, &hit, &surface), surface.frame.local_direction(wo));
     let radiance = [&scene, &other].map(|scene| Estimate::from_image(&render(scene, 2)));
     (radiance, [1.0, -1.0].map(|side| albedo(&bsdf, wo, side)))
@@ -363,4 +363,44 @@ fn filters_preserve_constant_radiance() {
             .agrees(&exact_grey(1.0), TOLERANCE_SIGMAS)
             .unwrap_or_else(|e| panic!("{filter}, {e}"));
     }
+}
+
+/// A tuft of thick hairs, through which most paths pass several times.
+fn tuft(kind: &str) -> String {
+    let mut world = String::new();
+    for i in 0..60u32 {
+        let (x, y) = ((i % 10) as f32 * 0.2 - 0.9, (i / 10) as f32 * 0.3 - 0.75);
+        let bend = 0.1 * ((i * 7 % 11) as f32 - 5.0);
+        writeln!(
+            world,
+            "Shape \"curve\" \"string type\" \"{kind}\" \"float width\" 0.25
+            \"point3 P\" [{x} {y} -2  {} {y} -0.7  {x} {} 0.7  {} {y} 2]",
+            x + bend,
+            y - bend,
+            x - bend
+        )
+        .unwrap();
+    }
+    world
+}
+
+#[test]
+fn white_hair_is_invisible() {
+    let mut results = Vec::new();
+    for (kind, roughness) in [("flat", 0.3), ("cylinder", 0.15), ("cylinder", 0.8)] {
+        let material = format!(
+            "Material \"hair\" \"rgb sigma_a\" [0 0 0] \"float beta_m\" {roughness} \"float beta_n\" {roughness}\n"
+        );
+        let world = format!("{ENVIRONMENT}{material}{}", tuft(kind));
+        let from = vec3(0.3, -8.0, 1.5);
+        let radiance = radiance_along(from, Vec3::ZERO, 200, &world);
+        results.push((
+            format!("{kind} curves of roughness {roughness}"),
+            check_range(&radiance, 0.999, 1.001),
+        ));
+        // The eye sees hair, not the environment.
+        let once = radiance_along(from, Vec3::ZERO, 0, &world);
+        results.push(("hair without scattering".into(), once.agrees(&exact_grey(0.0), 0.0)));
+    }
+    assert_all_ok(results);
 }

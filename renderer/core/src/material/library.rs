@@ -28,6 +28,7 @@ library! {
     "diffuse.wgsl",
     "diffuse_transmission.wgsl",
     "fractal.wgsl",
+    "hair.wgsl",
     "isoward.wgsl",
     "oren_nayar.wgsl",
     "phong.wgsl",

@@ -2,6 +2,7 @@
 //! for unsupported ones.
 
 use super::Builder;
+use super::textures::grey;
 use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{FloatOrSpectrum, ParamType, SpectrumParam};
@@ -24,7 +25,7 @@ pub(super) struct Materials {
 }
 
 /// Supported types of materials.
-const MATERIALS: [&str; 10] = [
+const MATERIALS: [&str; 11] = [
     "diffuse",
     "coateddiffuse",
     "diffusetransmission",
@@ -32,6 +33,7 @@ const MATERIALS: [&str; 10] = [
     "coatedconductor",
     "dielectric",
     "thindielectric",
+    "hair",
     "mix",
     "shader",
     "interface",
@@ -42,6 +44,9 @@ const MIN_ALPHA: f32 = 1e-3;
 
 /// Default of `maxdepth` in pbrt-v4: the interactions within a coat after which a walk ends.
 const DEFAULT_WALK_DEPTH: i32 = 10;
+
+/// Concentration of eumelanin in hair without other parameters, as in pbrt-v4.
+const DEFAULT_EUMELANIN: f32 = 1.3;
 
 /// Rough glass with an index of refraction closer to 1 is smooth, because rounding errors dominate
 /// the half vector of refraction: `dielectric.wgsl` scatters nothing (`MIN_INDEX_DIFFERENCE`).
@@ -121,7 +126,7 @@ impl Builder<'_> {
         let fallback = |name: &str| {
             Some(match name {
                 "subsurface" => "\"diffuse\"",
-                "hair" | "measured" => "\"diffuse\" with reflectance 0.5",
+                "measured" => "\"diffuse\" with reflectance 0.5",
                 _ => return None,
             })
         };
@@ -147,6 +152,7 @@ impl Builder<'_> {
             "thindielectric" => Material::specular(Specular::ThinDielectric {
                 eta: self.index_of_refraction(entity, "eta")?,
             }),
+            "hair" => self.hair(entity)?,
             "coateddiffuse" => self.coated_diffuse(entity)?,
             "coatedconductor" => self.coated_conductor(entity)?,
             _ => return Ok(None),
@@ -182,6 +188,57 @@ impl Builder<'_> {
         };
         let values = [("kr", scaled("reflectance")?), ("kt", scaled("transmittance")?)];
         Ok(Material::scattering(self.library(entity, "diffuse_transmission.wgsl", &values)?))
+    }
+
+    /// Builds hair. As in pbrt-v4, its absorption is given by the first of `sigma_a`,
+    /// `reflectance` (or `color`) and pigments; brown hair is the default.
+    fn hair(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        let given = |name: &str| entity.params.find(name).is_some();
+        let reflectance = if given("reflectance") { "reflectance" } else { "color" };
+        let mut values = Vec::new();
+        let used = match () {
+            () if given("sigma_a") => {
+                values.push(("sigma_a", self.spectrum_or(entity, "sigma_a", grey(0.0))?));
+                "sigma_a"
+            }
+            () if given(reflectance) => {
+                let value = self.reflectance_or(entity, reflectance, 1.0, 1.0)?;
+                values.push(("reflectance", value));
+                reflectance
+            }
+            () => {
+                let is_default = !given("eumelanin") && !given("pheomelanin");
+                let eumelanin = if is_default { DEFAULT_EUMELANIN } else { 0.0 };
+                values.push(("eumelanin", self.float(entity, "eumelanin", eumelanin)?));
+                values.push(("pheomelanin", self.float(entity, "pheomelanin", 0.0)?));
+                "eumelanin"
+            }
+        };
+        for name in ["reflectance", "color", "eumelanin", "pheomelanin"] {
+            let is_pigment = name.ends_with("melanin");
+            if name != used
+                && !(is_pigment && used == "eumelanin")
+                && entity.params.any(name).is_some()
+            {
+                let message = format!("both \"{used}\" and \"{name}\" of \"hair\" are given");
+                self.warn(entity, message, format!("\"{used}\""))?;
+            }
+        }
+        let mut eta = self.float(entity, "eta", 1.55)?;
+        if let Param::Constant(x) = eta
+            && x.x < 1.0
+        {
+            let message = format!("hair with an index of refraction of {} is not supported", x.x);
+            self.warn(entity, message, "the index 1")?;
+            eta = Param::from_float(1.0);
+        }
+        values.push(("eta", eta));
+        values.push(("beta_m", self.float(entity, "beta_m", 0.3)?));
+        values.push(("beta_n", self.float(entity, "beta_n", 0.3)?));
+        // The tilt of the scales may be negative.
+        let alpha = self.unchecked_float(entity, "alpha")?;
+        values.push(("alpha", alpha.unwrap_or(Param::from_float(2.0))));
+        Ok(Material::scattering(self.library(entity, "hair.wgsl", &values)?))
     }
 
     fn conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {

@@ -196,4 +196,34 @@ pub(super) const CASES: &[Case] = &[
         glossy: false,
         albedo: 1.0,
     },
+    Case {
+        file: "hair",
+        set: &[("sigma_a", &[0.5, 0.9, 1.8]), ("h", &[0.3])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "hair",
+        set: &[("beta_m", &[0.1]), ("beta_n", &[0.15]), ("alpha", &[-3.0]), ("h", &[-0.8])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "hair",
+        set: &[
+            ("sigma_a", &[0.0, 0.2, 4.0]),
+            ("eta", &[1.3]),
+            ("beta_m", &[0.8]),
+            ("beta_n", &[0.9]),
+            ("h", &[0.95]),
+        ],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case {
+        file: "hair",
+        set: &[("beta_m", &[0.25]), ("beta_n", &[0.5]), ("alpha", &[0.0]), ("eta", &[2.0])],
+        glossy: true,
+        albedo: 1.0,
+    },
 ];

@@ -4,6 +4,7 @@
 
 mod cases;
 mod energy;
+mod hair;
 mod layered;
 mod microfacets;
 mod parameter_ranges;
@@ -115,7 +116,11 @@ impl TestMaterial {
             .take_while(|member| member.name != "eta")
             .map(|member| member.size)
             .sum();
-        let refracts = self.shader.sides() == SurfaceSides::Both && word < self.parameters.len();
+        // Hair is outside on both sides: light leaves the fibre again.
+        let is_interface = !self.name.starts_with("hair");
+        let refracts = self.shader.sides() == SurfaceSides::Both
+            && word < self.parameters.len()
+            && is_interface;
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[word]) } else { 1.0 }
     }
 

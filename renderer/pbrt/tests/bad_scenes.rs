@@ -203,6 +203,10 @@ Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string encoding"
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string mapping" "uvw" => mapping "uvw"; uv
 Texture "t" "spectrum" "checkerboard" "integer dimension" 4 => 2 or 3 dimensions, not 4; give
 Texture "t" "float" "scale" "texture tex" "t" => "t"; define
+Texture "t" "spectrum" "fbm" => "fbm"; "float"
+Texture "t" "float" "marble" => "marble"; "spectrum"
+Texture "t" "float" "wrinkled" "integer octaves" -1 => "octaves" is -1; 0 to 64
+Texture "t" "float" "directionmix" "vector3 dir" [0 0 0] => "vector3 dir"; not zero
 Texture "t" "float" "constant" "rgb value" [1 1 1] => rgb value; "float value"
 Scale 1e-60 1e-60 1e-60 Texture "t" "float" "checkerboard" "integer dimension" 3 => "checkerboard"; cannot be inverted
 "#;

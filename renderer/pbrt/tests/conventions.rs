@@ -547,7 +547,7 @@ fn parameter(scene: &Scene, name: &str, lookup: &Lookup) -> Vec<f32> {
 fn materials_accept_spectra_and_textures() {
     let folder = SceneFolder::new();
     let scene = |text: &str| folder.world(&format!("{text} Shape \"sphere\""));
-    let at = |u: f32| Lookup { p: Vec3::ZERO, uv: vec2(u, 0.5) };
+    let at = |u: f32| Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: vec2(u, 0.5) };
     let specular = |text: &str| match scene(text).materials.pop() {
         Some(Material::Surface { specular: Some(specular), scattering: None }) => specular,
         other => panic!("{text}: {other:?}"),

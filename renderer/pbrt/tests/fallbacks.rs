@@ -82,13 +82,6 @@ ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" =
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
 Texture "t" "float" "imagemap" "string filename" "good.png" "string filter" "ewa" => "ewa"; bilinear
 Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5
-Texture "t" "spectrum" "bilerp" "rgb v00" [1 0 0] => "bilerp"; 0.5
-Texture "t" "spectrum" "directionmix" "rgb tex1" [1 0 0] "vector3 dir" [1 0 0] => "directionmix"; 0.5
-Texture "t" "spectrum" "dots" "rgb inside" [1 0 0] => "dots"; 0.5
-Texture "t" "float" "fbm" "integer octaves" 3 "float roughness" 0.5 Material "conductor" "texture roughness" "t" Shape "sphere" => "fbm"; 0.5
-Texture "t" "spectrum" "marble" "float variation" 3 => "marble"; 0.5
-Texture "t" "float" "windy" => "windy"; 0.5
-Texture "t" "float" "wrinkled" => "wrinkled"; 0.5
 Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored
 Shape "sphere" "string colour" "red" => "string colour"; ignored
 LightSource "point" "string colour" "red" => "string colour"; ignored
@@ -177,6 +170,18 @@ Texture "flat" "spectrum" "checkerboard" "integer dimension" 2 "texture tex1" "i
 Texture "solid" "float" "checkerboard" "integer dimension" 3 "texture tex1" "f" "float tex2" 0
 Texture "scaled" "spectrum" "scale" "texture tex" "flat" "texture scale" "solid"
 Texture "mixed" "spectrum" "mix" "texture tex1" "scaled" "rgb tex2" [1 0 0] "texture amount" "image"
+Texture "facing" "spectrum" "directionmix" "texture tex1" "mixed" "rgb tex2" [0 0 1] "vector3 dir" [0 1 1]
+Texture "corners" "spectrum" "bilerp" "rgb v00" [0.1 0.2 0.3] "rgb v01" [1 0 0] "spectrum v10" [300 0.5 900 0.5] "rgb v11" [0 1 0] "float uscale" 0.5
+Texture "corners" "float" "bilerp" "float v00" 0.1 "float v01" 0.2 "float v10" 0.3 "float v11" 0.4 "string mapping" "spherical"
+Texture "polka" "spectrum" "dots" "texture inside" "corners" "texture outside" "facing" "float uscale" 9 "float vscale" 9
+Texture "polka" "float" "dots" "texture inside" "corners" "float outside" 0.2 "string mapping" "cylindrical"
+Texture "noise" "float" "fbm" "integer octaves" 3 "float roughness" 0.4
+Texture "folds" "float" "wrinkled" "integer octaves" 3 "float roughness" 0.4 Texture "waves" "float" "windy"
+Texture "veins" "spectrum" "marble" "integer octaves" 4 "float roughness" 0.4 "float scale" 2 "float variation" 0.3
+Texture "tilted" "float" "directionmix" "texture tex1" "noise" "texture tex2" "folds"
+Texture "blend" "spectrum" "mix" "texture tex1" "veins" "texture tex2" "polka" "texture amount" "waves"
+MakeNamedMaterial "procedural" "string type" "coateddiffuse" "texture reflectance" "blend" "texture roughness" "tilted" "texture thickness" "polka"
+NamedMaterial "procedural" Shape "sphere" "float radius" 0.7
 MakeNamedMaterial "d" "string type" "diffuse" "texture reflectance" "mixed"
 MakeNamedMaterial "m" "string type" "conductor" "spectrum eta" "metal-Au-eta" "spectrum k" "metal-Au-k" "texture roughness" "f"
 MakeNamedMaterial "n" "string type" "conductor" "rgb eta" [1 2 3] "rgb k" [1 2 3] "float uroughness" 0.1 "texture vroughness" "f"

@@ -185,7 +185,7 @@ impl InteractionColumns {
     /// Returns the point of a lane for texture lookups.
     #[inline]
     pub fn lookup(&self, lane: usize) -> Lookup {
-        Lookup { p: self.p.get(lane), uv: self.uv.get(lane) }
+        Lookup { p: self.p.get(lane), n: self.ng.get(lane), uv: self.uv.get(lane) }
     }
 }
 

@@ -265,7 +265,7 @@ impl Surface {
 
     /// Returns the point for texture lookups.
     pub fn lookup(&self) -> Lookup {
-        Lookup { p: self.p, uv: self.uv }
+        Lookup { p: self.p, n: self.ng, uv: self.uv }
     }
 }
 
@@ -456,7 +456,7 @@ impl Geometry {
             true => point.p,
             false => render_position(point.p, self.origin),
         };
-        let a = alpha.float(&Lookup { p, uv: point.uv });
+        let a = alpha.float(&Lookup { p, n: point.ng, uv: point.uv });
         if a >= 1.0 {
             return true;
         }

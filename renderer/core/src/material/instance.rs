@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::texture::Texture;
     use lightbound_math::spectrum::Spectrum;
-    use lightbound_math::{Vec2, vec3};
+    use lightbound_math::vec3;
     use std::sync::Arc;
 
     fn parameter(scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
@@ -178,8 +178,7 @@ mod tests {
     }
 
     fn words(parameter: &Parameter, setting: Setting) -> Vec<u32> {
-        ShaderInstance::new(0, [(parameter, setting)])
-            .words(&Lookup { p: Vec3::ZERO, uv: Vec2::ZERO })
+        ShaderInstance::new(0, [(parameter, setting)]).words(&Lookup::ORIGIN)
     }
 
     #[test]
@@ -212,7 +211,7 @@ mod tests {
             .with_dispersion(&settable, "eta", index);
         for (nm, eta) in [(None, 1.5), (Some(500.0), 1.75)] {
             let mut words = [0; 5];
-            let lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
+            let lookup = Lookup::ORIGIN;
             instance
                 .write(&lookup, nm, |first, new| words[first..][..new.len()].copy_from_slice(new));
             assert_eq!(words.map(f32::from_bits), [1.0, 2.0, 3.0, eta, 4.0]);

@@ -186,10 +186,9 @@ fn clamped_index(eta: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_math::Vec2;
 
     const RGB: PathWavelength = PathWavelength { nm: None, u: 0.3 };
-    const LOOKUP: Lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
+    const LOOKUP: Lookup = Lookup::ORIGIN;
 
     fn gold() -> Conductor {
         Conductor {

@@ -54,7 +54,7 @@ mod tests {
     fn board(domain: CheckerboardDomain) -> impl Fn(Vec3) -> f32 {
         let board =
             Checkerboard { domain, even: Param::from_float(1.0), odd: Param::from_float(2.0) };
-        move |p| board.eval(&Lookup { p, uv: Vec2::new(p.x, p.y) }).x
+        move |p| board.eval(&Lookup { p, uv: Vec2::new(p.x, p.y), ..Lookup::ORIGIN }).x
     }
 
     #[test]

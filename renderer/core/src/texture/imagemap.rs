@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn at(u: f32, v: f32) -> Lookup {
-        Lookup { p: Vec3::ZERO, uv: Vec2::new(u, v) }
+        Lookup { uv: Vec2::new(u, v), ..Lookup::ORIGIN }
     }
 
     #[test]

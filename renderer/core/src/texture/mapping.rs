@@ -70,7 +70,7 @@ mod tests {
     use glam::{DAffine3, dvec3};
 
     fn st(mapping: Mapping, p: Vec3) -> Vec2 {
-        mapping.st(&Lookup { p, uv: Vec2::new(0.25, 0.75) })
+        mapping.st(&Lookup { p, uv: Vec2::new(0.25, 0.75), ..Lookup::ORIGIN })
     }
 
     #[test]

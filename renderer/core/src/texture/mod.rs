@@ -4,17 +4,24 @@
 //! value in all three channels, and the first is used. Nodes and their defaults follow pbrt-v4.
 //! Textures are not filtered over the pixel footprint: pixels are supersampled instead.
 
+mod bilerp;
 mod checkerboard;
+mod dots;
 mod imagemap;
 mod mapping;
+mod noise;
 pub mod shader_texture;
+mod solid;
 
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
+pub use bilerp::Bilerp;
 pub use checkerboard::{Checkerboard, CheckerboardDomain};
+pub use dots::Dots;
 pub use imagemap::{ImageMap, ImageMapValue, TextureFilter, WrapMode};
 pub use mapping::Mapping;
+pub use solid::{Octaves, Solid, SolidPattern};
 
 /// The arguments of a texture lookup.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +29,16 @@ pub struct Lookup {
     /// Position in render space. For the opacity of instanced primitives, the group's space takes
     /// the place of world space.
     pub p: Vec3,
+    /// Geometric normal, unit, of either orientation, in the space of `p`.
+    pub n: Vec3,
     /// Surface texture coordinates.
     pub uv: Vec2,
+}
+
+#[cfg(test)]
+impl Lookup {
+    /// A lookup at the origin of the surface, which faces +z.
+    pub(crate) const ORIGIN: Lookup = Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: Vec2::ZERO };
 }
 
 /// A parameter of a material: a constant or a texture.
@@ -83,6 +98,12 @@ pub enum Texture {
     Image(ImageMap),
     /// A checkerboard.
     Checkerboard(Checkerboard),
+    /// Dots at random positions.
+    Dots(Dots),
+    /// Bilinear interpolation between corners.
+    Bilerp(Bilerp),
+    /// Noise.
+    Solid(Solid),
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
     /// A function of a parameter.
@@ -96,6 +117,15 @@ pub enum Texture {
         /// Weight, a float.
         amount: Param,
     },
+    /// Blend by orientation: `|n·direction| a + (1 − |n·direction|) b`, with the geometric normal.
+    DirectionMix {
+        /// Value where the surface faces along the direction; pbrt's `tex1`.
+        a: Param,
+        /// Value where the surface is parallel to the direction; pbrt's `tex2`.
+        b: Param,
+        /// Direction in render space, unit.
+        direction: Vec3,
+    },
 }
 
 impl Texture {
@@ -105,17 +135,28 @@ impl Texture {
             Texture::Constant(c) => *c,
             Texture::Image(map) => map.eval(lookup),
             Texture::Checkerboard(board) => board.eval(lookup),
+            Texture::Dots(dots) => dots.eval(lookup),
+            Texture::Bilerp(bilerp) => bilerp.eval(lookup),
+            Texture::Solid(solid) => solid.eval(lookup),
             Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
                 factor => a.rgb(lookup) * factor,
             },
             Texture::Map(value, ColorFunction(f)) => f(value.rgb(lookup)),
-            Texture::Mix { a, b, amount } => match amount.float(lookup) {
-                0.0 => a.rgb(lookup),
-                1.0 => b.rgb(lookup),
-                amount => a.rgb(lookup) * (1.0 - amount) + b.rgb(lookup) * amount,
-            },
+            Texture::Mix { a, b, amount } => mix(a, b, amount.float(lookup), lookup),
+            Texture::DirectionMix { a, b, direction } => {
+                mix(b, a, lookup.n.dot(*direction).abs(), lookup)
+            }
         }
+    }
+}
+
+/// Blends linearly. A parameter of weight 0 is not evaluated.
+fn mix(a: &Param, b: &Param, amount: f32, lookup: &Lookup) -> Vec3 {
+    match amount {
+        0.0 => a.rgb(lookup),
+        1.0 => b.rgb(lookup),
+        amount => a.rgb(lookup) * (1.0 - amount) + b.rgb(lookup) * amount,
     }
 }
 
@@ -129,7 +170,7 @@ mod tests {
 
     #[test]
     fn expression_trees_are_evaluated() {
-        let at = Lookup { p: Vec3::ZERO, uv: Vec2::new(0.25, 1.5) };
+        let at = Lookup { uv: Vec2::new(0.25, 1.5), ..Lookup::ORIGIN };
         let board = param(Texture::Checkerboard(Checkerboard {
             domain: CheckerboardDomain::Flat(Mapping::UV),
             even: Param::from_float(8.0),
@@ -150,5 +191,16 @@ mod tests {
             board.rgb(&at)
         );
         assert_eq!(board.float(&at), 1.0);
+    }
+    #[test]
+    fn direction_mix_depends_on_the_angle_between_normal_and_direction() {
+        let texture = Texture::DirectionMix {
+            a: Param::from_float(3.0),
+            b: Param::from_float(5.0),
+            direction: Vec3::X,
+        };
+        let at = |n: Vec3| texture.eval(&Lookup { n, ..Lookup::ORIGIN }).x;
+        assert_eq!([at(Vec3::X), at(-Vec3::X), at(Vec3::Z)], [3.0, 3.0, 5.0]);
+        assert_eq!(at(Vec3::new(-0.75, 0.6, 0.0)), 3.5);
     }
 }

@@ -95,7 +95,8 @@ mod tests {
         for value in [ImageMapValue::Rgb, ImageMapValue::Float] {
             for (scale, invert) in [(1.0, false), (2.0, false), (-1.0, false), (0.5, true)] {
                 let map = ImageMap { value, scale, invert, ..map.clone() };
-                let value_at = |x: f32| map.eval(&Lookup { p: Vec3::ZERO, uv: Vec2::new(x, 0.5) });
+                let value_at =
+                    |x: f32| map.eval(&Lookup { uv: Vec2::new(x, 0.5), ..Lookup::ORIGIN });
                 let expected = [0.25, 0.75].map(|x| value_at(x).to_array());
                 let expected = [[expected[0], [0.5; 3]], [expected[1], [0.75; 3]]]
                     .map(|[v, a]| [v[0], v[1], v[2], a[0]]);

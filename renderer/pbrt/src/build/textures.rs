@@ -9,8 +9,8 @@ use crate::file::parse::Entity;
 use lightbound::settings::ColourSpace;
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::{
-    Checkerboard, CheckerboardDomain, ImageMap, ImageMapValue, Mapping, Param, Texture,
-    TextureFilter, WrapMode,
+    Bilerp, Checkerboard, CheckerboardDomain, Dots, ImageMap, ImageMapValue, Mapping, Octaves,
+    Param, Solid, SolidPattern, Texture, TextureFilter, WrapMode,
 };
 use lightbound_image::{self, Encoding, Image};
 use lightbound_math::{Transform, Vec2, Vec3};
@@ -52,7 +52,24 @@ impl Textures {
 }
 
 /// Supported classes of textures.
-const TEXTURES: [&str; 5] = ["constant", "imagemap", "checkerboard", "scale", "mix"];
+const TEXTURES: [&str; 12] = [
+    "constant",
+    "imagemap",
+    "checkerboard",
+    "scale",
+    "mix",
+    "directionmix",
+    "bilerp",
+    "dots",
+    "fbm",
+    "wrinkled",
+    "windy",
+    "marble",
+];
+
+/// Maximum number of octaves of noise. From about 30 on, the frequency exceeds the resolution of
+/// floats.
+const MAX_OCTAVES: i32 = 64;
 
 impl Builder<'_> {
     /// Builds all textures.
@@ -69,13 +86,21 @@ impl Builder<'_> {
 
     fn texture(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {
         let entity = &t.entity;
-        let unsupported =
-            ["bilerp", "directionmix", "dots", "fbm", "marble", "ptex", "windy", "wrinkled"];
         if !self.check_supported("texture", entity, &TEXTURES, |name| {
-            unsupported.contains(&name).then_some("the constant 0.5")
+            (name == "ptex").then_some("the constant 0.5")
         })? {
             entity.params.mark_all_used();
             return Ok(Texture::Constant(Vec3::splat(0.5)));
+        }
+        let other_type = match entity.name.as_str() {
+            "fbm" | "wrinkled" | "windy" if !t.is_float => Some("float"),
+            "marble" if t.is_float => Some("spectrum"),
+            _ => None,
+        };
+        if let Some(ty) = other_type {
+            return Err(entity
+                .error(format!("a texture of class \"{}\" has type \"{ty}\"", entity.name))
+                .help(format!("declare it with type \"{ty}\"")));
         }
         // The values are checked where the texture is used, except `amount`, since blends can
         // extrapolate.
@@ -114,13 +139,71 @@ impl Builder<'_> {
                 Texture::Checkerboard(Checkerboard { domain, even, odd })
             }
             "scale" => Texture::Scale(value(self, "tex", 1.0)?, float(self, "scale", 1.0)?),
-            _ => {
+            "dots" => {
+                let (inside, outside) = (value(self, "inside", 1.0)?, value(self, "outside", 0.0)?);
+                Texture::Dots(Dots { mapping: self.mapping(t)?, inside, outside })
+            }
+            "bilerp" => self.bilerp(t)?,
+            "directionmix" => {
+                let (a, b) = (value(self, "tex1", 0.0)?, value(self, "tex2", 1.0)?);
+                let direction = entity.params.vector3("dir")?.unwrap_or(Vec3::Y);
+                match texture_transform(t)?.vector(direction).try_normalize() {
+                    Some(direction) => Texture::DirectionMix { a, b, direction },
+                    None => {
+                        return Err(entity
+                            .error("\"vector3 dir\" has no direction")
+                            .help("give a vector that is not zero"));
+                    }
+                }
+            }
+            "mix" => {
                 let (a, b) = (value(self, "tex1", 0.0)?, value(self, "tex2", 1.0)?);
                 Texture::Mix { a, b, amount: float(self, "amount", 0.5)? }
             }
+            _ => Texture::Solid(self.solid(t)?),
         };
         self.warn_unused(entity)?;
         Ok(texture)
+    }
+
+    fn bilerp(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {
+        let (entity, mapping) = (&t.entity, self.mapping(t)?);
+        let mut corner = |name: &str, default: f32| {
+            if t.is_float {
+                return Ok(Vec3::splat(entity.params.float(name)?.unwrap_or(default)));
+            }
+            let spectrum = entity.params.spectrum(name)?.unwrap_or_else(|| grey(default));
+            self.reflectance(entity, &spectrum)
+        };
+        let corners =
+            [corner("v00", 0.0)?, corner("v01", 1.0)?, corner("v10", 0.0)?, corner("v11", 1.0)?];
+        Ok(Texture::Bilerp(Bilerp { mapping, corners }))
+    }
+
+    fn solid(&mut self, t: &TextureEntity) -> Result<Solid, SceneError> {
+        let entity = &t.entity;
+        let p = &entity.params;
+        let octaves = || {
+            let count = p.int("octaves")?.unwrap_or(8);
+            if !(0..=MAX_OCTAVES).contains(&count) {
+                let range = format!("0 to {MAX_OCTAVES}");
+                let message = format!("\"octaves\" is {count}, expected {range}");
+                return Err(entity.error(message).help(format!("give a number from {range}")));
+            }
+            let roughness = p.float("roughness")?.unwrap_or(0.5);
+            Ok(Octaves { count: count as u32, roughness })
+        };
+        let pattern = match entity.name.as_str() {
+            "fbm" => SolidPattern::Fbm(octaves()?),
+            "wrinkled" => SolidPattern::Wrinkled(octaves()?),
+            "windy" => SolidPattern::Windy,
+            _ => SolidPattern::Marble {
+                octaves: octaves()?,
+                scale: p.float("scale")?.unwrap_or(1.0),
+                variation: p.float("variation")?.unwrap_or(0.2),
+            },
+        };
+        Ok(Solid { texture_from_render: texture_transform(t)?.inverse(), pattern })
     }
 
     fn imagemap(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {

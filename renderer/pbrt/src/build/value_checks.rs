@@ -11,7 +11,7 @@ use super::textures::grey;
 use crate::diagnostics::{Location, SceneError};
 use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
-use lightbound::texture::{Checkerboard, ImageMap, Param, Texture};
+use lightbound::texture::{Bilerp, Checkerboard, Dots, ImageMap, Param, Texture};
 use lightbound_image::Image;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Spectrum;
@@ -110,7 +110,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Warns about texels of an environment image that are negative. Others may have any value.
+    /// Warns about texels of a light's image that are negative. Others may have any value.
     /// `location` is that of the light, if the scene file has it.
     pub(super) fn check_emission(
         &mut self,
@@ -148,15 +148,20 @@ impl Builder<'_> {
             Texture::Image(map) => self.check_image_map(map, check),
             Texture::Constant(value) => self.check_constant(*value, check),
             Texture::Checkerboard(Checkerboard { even: a, odd: b, .. })
-            | Texture::Mix { a, b, .. } => {
+            | Texture::Dots(Dots { inside: a, outside: b, .. })
+            | Texture::Mix { a, b, .. }
+            | Texture::DirectionMix { a, b, .. } => {
                 self.check_part(a, check)?;
                 self.check_part(b, check)
+            }
+            Texture::Bilerp(Bilerp { corners, .. }) => {
+                corners.iter().try_for_each(|&corner| self.check_constant(corner, check))
             }
             Texture::Scale(value, Param::Constant(scale)) => {
                 self.check_part(value, TextureCheck { factor: factor * scale.x, ..check })
             }
-            // The values depend on more than one texture.
-            Texture::Scale(_, Param::Texture(_)) | Texture::Map(..) => Ok(()),
+            // The values depend on more than one texture, or cannot be listed.
+            Texture::Scale(_, Param::Texture(_)) | Texture::Map(..) | Texture::Solid(_) => Ok(()),
         }
     }
 

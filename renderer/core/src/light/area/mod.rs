@@ -295,7 +295,7 @@ impl AreaLight {
             None => (&mask.shape, DVec3::ZERO),
         };
         let at = shape.point(0, hit.u, hit.v, ray.d);
-        let lookup = Lookup { p: render_position(at.p, origin), uv: at.uv };
+        let lookup = Lookup { p: render_position(at.p, origin), n: at.ng, uv: at.uv };
         mask.alpha.float(&lookup).clamp(0.0, 1.0)
     }
 }

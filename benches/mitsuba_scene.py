@@ -2,8 +2,9 @@
 
 Shapes that Mitsuba lacks (annuli, partial spheres, bilinear patches) become fine meshes with the
 normals of the true shape. So do textured spheres, since their texture coordinates differ. Mitsuba's
-spotlights have a linear falloff; pbrt's falloff becomes a projected texture. Environment maps are
-resampled, and object instances become copies. Unknown features are errors.
+spotlights have a linear falloff; pbrt's falloff becomes a projected texture, and so do the images
+of projection lights. Environment maps are resampled, and object instances become copies. Unknown
+features are errors.
 """
 
 import gzip
@@ -175,11 +176,16 @@ class Scene:
             case "MakeNamedMaterial":
                 self.surfaces.define(name, p)
             case "AreaLightSource":
-                assert name == "diffuse" and set(p) <= {"L", "scale", "twosided"}, p
+                assert name == "diffuse" and set(p) <= {"L", "filename", "scale", "twosided"}, p
                 assert np.linalg.det(np.array(self.ctm.matrix)[:3, :3]) > 0, (
                     "lights must not be mirrored"
                 )
-                radiance = rgb(p.get("scale", [1.0])[0] * np.array(p["L"]))
+                scale = p.get("scale", [1.0])[0]
+                if "filename" in p:
+                    image = {"filename": p["filename"], "wrap": ["clamp"]}
+                    radiance = self.surfaces.image(image, scale)
+                else:
+                    radiance = rgb(scale * np.array(p["L"]))
                 self.light = ({"type": "area", "radiance": radiance}, p.get("twosided") == ["true"])
             case "LightSource":
                 self.add(self.light_source(name, p))
@@ -201,6 +207,8 @@ class Scene:
         if kind == "infinite" and "filename" in p and set(p) <= {"filename", "scale"}:
             bitmap = mi.Bitmap(self.environment_map(p))
             return {"type": "envmap", "bitmap": bitmap, "scale": p.get("scale", [1.0])[0]}
+        if kind == "projection" and set(p) <= {"filename", "fov", "scale"}:
+            return self.projector(p)
         assert np.array_equal(self.ctm.matrix, np.eye(4)), "lights must not be transformed"
         match kind:
             case "point" if set(p) <= {"I", "from"}:
@@ -220,6 +228,31 @@ class Scene:
             case "infinite" if set(p) <= {"L"}:
                 return {"type": "constant", "radiance": rgb(p["L"])}
         raise SystemExit(f"light {kind} cannot be translated: {p}")
+
+    def projector(self, p):
+        """Returns a spotlight without falloff that projects an image.
+
+        Mitsuba's projector has another intensity away from its axis.
+        """
+        path = str(self.folder / p["filename"][0])
+        bitmap = mi.Bitmap(path).convert(mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.Float32, False)
+        texels = np.array(bitmap)
+        size = len(texels)
+        assert texels.shape[:2] == (size, size) and size % 4 == 0, "projected images are squares"
+        # The cone contains the corners; the image is padded to the square around the cone.
+        margin = size // 4
+        texels = np.pad(texels[::-1], [(margin, margin), (margin, margin), (0, 0)])
+        tangent = np.tan(np.radians(p.get("fov", [90.0])[0] / 2)) * (size + 2 * margin) / size
+        cutoff = float(np.degrees(np.arctan(tangent)))
+        texture = {"type": "bitmap", "bitmap": mi.Bitmap(np.ascontiguousarray(texels))}
+        return {
+            "type": "spot",
+            "to_world": self.ctm,
+            "intensity": rgb(np.repeat(p.get("scale", [1.0])[0], 3)),
+            "texture": texture | {"raw": True, "filter_type": "nearest"},
+            "cutoff_angle": cutoff,
+            "beam_width": cutoff,
+        }
 
     def environment_map(self, p):
         """Resamples an octahedral map (Clarberg 2008) to longitude and latitude."""

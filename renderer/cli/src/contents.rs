@@ -102,6 +102,8 @@ impl Elements {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OtherLights {
     pub point: usize,
+    pub goniometric: usize,
+    pub projection: usize,
     pub spot: usize,
     pub distant: usize,
     pub environment: usize,
@@ -115,8 +117,10 @@ impl OtherLights {
             match light {
                 AnyLight::Point(_) => lights.point += 1,
                 AnyLight::Spot(_) => lights.spot += 1,
+                AnyLight::Goniometric(_) => lights.goniometric += 1,
+                AnyLight::Projection(_) => lights.projection += 1,
                 AnyLight::Distant(_) => lights.distant += 1,
-                AnyLight::Environment(_) => lights.environment += 1,
+                AnyLight::Environment(_) | AnyLight::Portal(_) => lights.environment += 1,
                 AnyLight::Area(_) => {}
             }
         }
@@ -138,7 +142,8 @@ pub fn surfaces(geometry: &Geometry) -> String {
 
 /// Describes the lights of a scene: `2 emitting triangles, 1 environment light`.
 pub fn lights(scene: &Scene) -> String {
-    let OtherLights { point, spot, distant, environment } = OtherLights::of(scene);
+    let OtherLights { point, spot, goniometric, projection, distant, environment } =
+        OtherLights::of(scene);
     let emitting = Elements::emitting(&scene.geometry);
     let mut texts = Vec::new();
     if emitting != Elements::default() {
@@ -147,6 +152,8 @@ pub fn lights(scene: &Scene) -> String {
     let others = [
         (point, "point light"),
         (spot, "spot light"),
+        (goniometric, "goniometric light"),
+        (projection, "projection light"),
         (distant, "distant light"),
         (environment, "environment light"),
     ];

@@ -72,10 +72,6 @@ Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "point2 uv" [0 0 1 0 0 1] =
 Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; ignored
 Shape "bilinearmesh" "point3 P" [-1 -1 3 1 -1 3 -1 1 3 1 1 3] "string emissionfilename" "no.png" => "string emissionfilename"; ignored
 Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "float edgelength" 0.1 => displacement; without
-LightSource "goniometric" "string filename" "no.exr" "rgb I" [3 3 3] => "goniometric"; point light
-LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power" 10 => "projection"; point light
-LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
-AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => an area light with the material "interface"; it is ignored
 AreaLightSource "diffuse" ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => motion of this emissive shape; start time
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => motion of this light; start time
@@ -146,6 +142,8 @@ CAMERA
 WorldBegin
 LightSource "infinite" "rgb L" [1 1 1] "float scale" 0.5 "float illuminance" 2
 LightSource "infinite" "string filename" "good.pfm" "float scale" 0.5 "float illuminance" 2
+LightSource "infinite" "string filename" "good.pfm" "point3 portal" [-1 -1 4  -1 1 4  1 1 4  1 -1 4]
+LightSource "infinite" "rgb L" [1 1 1] "point3 portal" [-1 -1 4  -1 1 4  1 1 4  1 -1 4]
 LightSource "distant" "blackbody L" 5000 "point3 from" [0 0 0] "point3 to" [0 0 1] "float scale" 1 "float illuminance" 1
 LightSource "sky" "float turbidity" 4 "float elevation" 20 "float azimuth" 10 "bool sun" true "float scale" 0.1
 Texture "bright" "spectrum" "imagemap" "string filename" "bright.pfm" Texture "halved" "spectrum" "scale" "texture tex" "bright" "float scale" 0.25
@@ -155,6 +153,8 @@ Material "shader" "string filename" "conductor" "texture excess" "steep"
 Material "diffuse" "spectrum reflectance" [300 1 500 1 501 0 570 0 571 1 900 1]
 LightSource "infinite" "string filename" "bright.pfm"
 LightSource "point" "spectrum I" "stdillum-D65" "point3 from" [0 3 0] "float scale" 1 "float power" 9
+LightSource "goniometric" "string filename" "good.pfm" "rgb I" [1 2 3] "float scale" 2 "float power" 9
+LightSource "projection" "string filename" "globe.pfm" "float fov" 40 "float scale" 2 "float power" 9
 LightSource "spot" "spectrum I" [400 1 700 2] "point3 from" [0 3 0] "point3 to" [0 0 0] "float coneangle" 40
   "float conedeltaangle" 9 "float scale" 2 "float power" 9
 Texture "f" "float" "constant" "float value" 0.3
@@ -232,6 +232,8 @@ Attribute "shape" "float radius" 0.3
 AttributeBegin ReverseOrientation Translate 0 0 6 Scale 1 2 1 Rotate 30 0 0 1 ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]
   AreaLightSource "diffuse" "rgb L" [1 2 3] "float scale" 2 "bool twosided" true "float power" 9
   NamedMaterial "d" Shape "sphere" CoordinateSystem "here" AttributeEnd
+AttributeBegin AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 "float power" 9
+  Shape "disk" "float height" 7 "texture alpha" "f" AttributeEnd
 CoordSysTransform "here" ObjectBegin "o" NamedMaterial "r" Shape "sphere" ObjectEnd ObjectInstance "o" Identity
 Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 3 1] ActiveTransform All ObjectInstance "o"
 "#;

@@ -186,6 +186,8 @@ impl SceneInfo {
                 "emitting_surfaces": Elements::emitting(&scene.geometry).json(),
                 "point": lights.point,
                 "spot": lights.spot,
+                "goniometric": lights.goniometric,
+                "projection": lights.projection,
                 "distant": lights.distant,
                 "environment": lights.environment,
             },

@@ -46,7 +46,8 @@ pub struct InteractionColumns {
     pub ng: Columns<3>,
     /// The axes `t`, `b` and `n` of [`Surface::frame`].
     pub frame: [Columns<3>; 3],
-    uv: Columns<2>,
+    /// As [`Surface::uv`].
+    pub uv: Columns<2>,
     offset: Column,
     /// Direction towards the ray's origin in the shading frame, normalised as shaders require
     /// ([`Frame::local_direction`]).

@@ -8,10 +8,13 @@ mod area;
 mod distant;
 mod environment;
 mod environment_columns;
+mod goniometric;
 mod lat_long;
 mod light_columns;
 mod octahedral;
 mod point;
+mod portal;
+mod projection;
 mod sky;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -21,16 +24,19 @@ use lightbound_math::sampling::luminance;
 use lightbound_math::{Aabb, Vec2, Vec3};
 
 pub(crate) use area::FAR_OFFSET_ULPS;
-pub use area::{AreaLight, EmitterPoint};
+pub use area::{AreaLight, EmissionImage, EmitterPoint};
 pub use distant::DistantLight;
 pub use environment::{
     CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
 };
 pub use environment_columns::EnvironmentColumns;
+pub use goniometric::GoniometricLight;
 pub use lat_long::LatLongMap;
 pub use light_columns::LightColumns;
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
+pub use portal::PortalLight;
+pub use projection::ProjectionLight;
 pub use sky::Sky;
 pub use triangle_light::TriangleLightColumns;
 
@@ -68,12 +74,18 @@ pub enum AnyLight {
     Point(PointLight),
     /// A spot light.
     Spot(SpotLight),
+    /// A goniometric light.
+    Goniometric(Box<GoniometricLight>),
+    /// A projection light.
+    Projection(Box<ProjectionLight>),
     /// A distant light.
     Distant(DistantLight),
     /// An area light.
     Area(AreaLight),
     /// An environment light.
     Environment(Environment),
+    /// An environment light behind a portal.
+    Portal(Box<PortalLight>),
 }
 
 /// Why a light is invalid.
@@ -108,6 +120,9 @@ pub enum LightError {
         /// Specified number of texels per side.
         size: usize,
     },
+    /// The corners of a portal are not those of a rectangle.
+    #[error("the portal is not a rectangle")]
+    Portal,
     /// A texel is infinite or NaN.
     #[error("environment image: texel ({x}, {y}) is not finite after scaling")]
     NotFinite {
@@ -123,9 +138,12 @@ impl Light for AnyLight {
         match self {
             AnyLight::Point(l) => l.sample_li(p, u),
             AnyLight::Spot(l) => l.sample_li(p, u),
+            AnyLight::Goniometric(l) => l.sample_li(p, u),
+            AnyLight::Projection(l) => l.sample_li(p, u),
             AnyLight::Distant(l) => l.sample_li(p, u),
             AnyLight::Area(l) => l.sample_li(p, u),
             AnyLight::Environment(l) => l.sample_li(p, u),
+            AnyLight::Portal(l) => l.sample_li(p, u),
         }
     }
 
@@ -133,9 +151,12 @@ impl Light for AnyLight {
         match self {
             AnyLight::Point(l) => l.power(scene_radius),
             AnyLight::Spot(l) => l.power(scene_radius),
+            AnyLight::Goniometric(l) => l.power(scene_radius),
+            AnyLight::Projection(l) => l.power(scene_radius),
             AnyLight::Distant(l) => l.power(scene_radius),
             AnyLight::Area(l) => l.power(scene_radius),
             AnyLight::Environment(l) => l.power(scene_radius),
+            AnyLight::Portal(l) => l.power(scene_radius),
         }
     }
 }
@@ -145,6 +166,7 @@ impl Light for AnyLight {
 pub struct Lights {
     lights: Vec<AnyLight>,
     environments: Vec<u32>,
+    portals: Vec<u32>,
     powers: Vec<f32>,
 }
 
@@ -157,10 +179,12 @@ impl Lights {
             if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
         // Clamp infinite powers.
         let powers = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
-        let environments = (0..lights.len() as u32)
-            .filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_)))
-            .collect();
-        Lights { powers, lights, environments }
+        let indices = |is_of_kind: fn(&AnyLight) -> bool| {
+            (0..lights.len() as u32).filter(|&i| is_of_kind(&lights[i as usize])).collect()
+        };
+        let environments = indices(|light| matches!(light, AnyLight::Environment(_)));
+        let portals = indices(|light| matches!(light, AnyLight::Portal(_)));
+        Lights { powers, lights, environments, portals }
     }
 
     /// Returns all lights.
@@ -189,11 +213,42 @@ impl Lights {
         })
     }
 
+    /// Iterates over the environment lights behind portals with their indices.
+    pub fn portals(&self) -> impl Iterator<Item = (u32, &PortalLight)> {
+        self.portals.iter().filter_map(|&i| match &self.lights[i as usize] {
+            AnyLight::Portal(l) => Some((i, &**l)),
+            _ => None,
+        })
+    }
+
+    /// Returns whether the light points of any light have a [mask](Self::mask).
+    pub fn have_masks(&self) -> bool {
+        let has_mask = |light: &AnyLight| {
+            matches!(
+                light,
+                AnyLight::Goniometric(_) | AnyLight::Projection(_) | AnyLight::Portal(_)
+            )
+        };
+        self.lights.iter().any(has_mask)
+    }
+
+    /// Returns the factor from 0 to 1 by which the light of a part arrives at `p` from the direction
+    /// `wi`: that of an image in this direction, relative to its maximum, or whether a portal is
+    /// open; 1 for other lights. The parts of a projection light are its colour channels.
+    pub fn mask(&self, light: u32, part: u32, p: Vec3, wi: Vec3) -> f32 {
+        match &self.lights[light as usize] {
+            AnyLight::Goniometric(l) => l.relative_intensity(-wi),
+            AnyLight::Projection(l) => l.relative_intensity(-wi)[part as usize],
+            AnyLight::Portal(l) => f32::from(u8::from(l.is_visible(p, wi))),
+            _ => 1.0,
+        }
+    }
+
     /// Returns whether rays can hit any light.
     pub fn can_be_hit(&self) -> bool {
-        self.lights
-            .iter()
-            .any(|light| matches!(light, AnyLight::Area(_) | AnyLight::Environment(_)))
+        self.lights.iter().any(|light| {
+            matches!(light, AnyLight::Area(_) | AnyLight::Environment(_) | AnyLight::Portal(_))
+        })
     }
 
     /// Returns the [power](Light::power) of each light: finite, and positive for all lights that

@@ -148,7 +148,7 @@ impl Light for SpotLight {
 
 /// Samples a light at `position` that emits `intensity(wi)` in the direction −`wi`, as seen from
 /// `p`.
-fn sample_position(
+pub(super) fn sample_position(
     position: Vec3,
     p: Vec3,
     intensity: impl Fn(Vec3) -> Vec3,

@@ -1,9 +1,9 @@
 //! Samplers, warps and discrete distributions.
 //!
 //! [`sampler`] generates points of the unit cube. [`warp`] maps them to disks, triangles and
-//! directions, and [`spherical_triangle`] to the directions of a triangle. [`discrete`] and
-//! [`piecewise`] sample tabulated distributions, and [`mis`] combines sampling strategies.
-//! [`pdf_check`] tests samplers of directions against their densities.
+//! directions, and [`spherical_triangle`] to the directions of a triangle. [`discrete`],
+//! [`piecewise`] and [`windowed`] sample tabulated distributions, and [`mis`] combines sampling
+//! strategies. [`pdf_check`] tests samplers of directions against their densities.
 //!
 //! Every point is a pure function of seed, pixel, sample index and dimension set. So images depend
 //! neither on the number of threads nor on the order of work.
@@ -15,6 +15,7 @@ pub mod piecewise;
 pub mod sampler;
 pub mod spherical_triangle;
 pub mod warp;
+pub mod windowed;
 
 pub use crate::spectrum::luminance;
 pub use discrete::AliasTable;
@@ -22,6 +23,7 @@ pub use mis::power_heuristic;
 pub use piecewise::{PiecewiseConstant2d, PiecewisePart};
 pub use sampler::{PathKey, Sampler, SamplerKind};
 pub use spherical_triangle::SphericalTriangle;
+pub use windowed::{SquareWindow, WindowedPiecewiseConstant2d};
 
 /// The largest float below 1.
 pub const ONE_MINUS_EPSILON: f32 = 1.0 - f32::EPSILON / 2.0;

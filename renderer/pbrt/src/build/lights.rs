@@ -6,19 +6,26 @@ use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use glam::{DAffine3, DMat3, DVec3};
 use lightbound::light::{
-    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LatLongMap, LightError, PointLight,
-    Sky, SpotLight, image_illuminance,
+    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, GoniometricLight, LatLongMap,
+    LightError, PointLight, PortalLight, ProjectionLight, Sky, SpotLight, image_illuminance,
 };
 use lightbound_image::{Encoding, Image};
+use lightbound_math::sampling::luminance;
 use lightbound_math::{Transform, Vec3};
 use std::path::Path;
 
 /// Supported types of lights.
-const LIGHTS: [&str; 5] = ["infinite", "distant", "point", "spot", "sky"];
+const LIGHTS: [&str; 7] =
+    ["infinite", "distant", "point", "spot", "goniometric", "projection", "sky"];
 
 impl Builder<'_> {
     /// Builds all lights except area lights.
-    pub(super) fn lights(&mut self, d: &Description) -> Result<Vec<AnyLight>, SceneError> {
+    /// `origin` is that of render space.
+    pub(super) fn lights(
+        &mut self,
+        d: &Description,
+        origin: DVec3,
+    ) -> Result<Vec<AnyLight>, SceneError> {
         let mut lights = Vec::new();
         let replacement = self.environment.clone();
         if let Some(path) = &replacement {
@@ -29,11 +36,7 @@ impl Builder<'_> {
             if replacement.is_some() && matches!(entity.name.as_str(), "infinite" | "sky") {
                 continue;
             }
-            let fallback = |name: &str| {
-                matches!(name, "goniometric" | "projection")
-                    .then_some("a point light of the same intensity")
-            };
-            let supported = self.check_supported("light", entity, &LIGHTS, fallback)?;
+            self.check_supported("light", entity, &LIGHTS, |_| None)?;
             let render_from_light = transform(entity, light.ctm)?;
             if entity.name == "sky" {
                 lights.extend(self.sky(entity, &render_from_light)?);
@@ -41,16 +44,14 @@ impl Builder<'_> {
                 continue;
             }
             lights.push(match entity.name.as_str() {
-                "infinite" => AnyLight::Environment(self.infinite(entity, &render_from_light)?),
+                "infinite" => self.infinite(entity, &render_from_light, origin)?,
                 "distant" => self.distant(entity, &render_from_light)?,
                 "spot" => self.spot(entity, &render_from_light)?,
+                "goniometric" => self.goniometric(entity, &render_from_light)?,
+                "projection" => self.projection(entity, &render_from_light)?,
                 _ => self.point(entity, &render_from_light)?,
             });
-            if supported {
-                self.warn_unused(entity)?;
-            } else {
-                entity.params.mark_all_used();
-            }
+            self.warn_unused(entity)?;
         }
         Ok(lights)
     }
@@ -115,6 +116,64 @@ impl Builder<'_> {
         Ok(AnyLight::Spot(light.scaled(scale)))
     }
 
+    /// Builds a goniometric light. As in pbrt-v4, a colour image counts as the mean of its channels.
+    fn goniometric(
+        &mut self,
+        entity: &Entity,
+        render_from_light: &Transform,
+    ) -> Result<AnyLight, SceneError> {
+        let image = self.required_light_image(entity)?;
+        let (width, height) = (image.width(), image.height());
+        if width != height {
+            return Err(entity
+                .error(format!("the image of a goniometric light has {width} × {height} pixels"))
+                .help("give a square image in pbrt-v4's equal-area layout"));
+        }
+        let texels: Vec<f32> = image.pixels().map(|rgb| rgb.element_sum() / 3.0).collect();
+        let sum: f64 = texels.iter().map(|&texel| f64::from(texel.max(0.0))).sum();
+        let unit = GoniometricLight::power_factor((sum / texels.len() as f64) as f32);
+        let intensity = self.emission(entity, "I")? * self.scale(entity, "power", unit)?;
+        let light = GoniometricLight::new(render_from_light, intensity, &texels, width as usize);
+        Ok(AnyLight::Goniometric(Box::new(light)))
+    }
+
+    fn projection(
+        &mut self,
+        entity: &Entity,
+        render_from_light: &Transform,
+    ) -> Result<AnyLight, SceneError> {
+        let image = self.required_light_image(entity)?;
+        let fov = entity.params.float("fov")?.unwrap_or(90.0);
+        let texels: Vec<Vec3> = image.pixels().collect();
+        let light =
+            ProjectionLight::new(render_from_light, fov, &texels, image.width() as usize, 1.0)
+                .map_err(|e| light_error(entity, e))?;
+        let scale = self.scale(entity, "power", luminance(light.total_power()))?;
+        Ok(AnyLight::Projection(Box::new(light.scaled(scale))))
+    }
+
+    /// Reads the image of a light that needs one.
+    fn required_light_image(&mut self, entity: &Entity) -> Result<Image, SceneError> {
+        let Some(name) = entity.params.string("filename")? else {
+            let message = format!("a {} light needs an image", entity.name);
+            return Err(entity.error(message).help("give \"string filename\""));
+        };
+        self.light_image(entity, name)
+    }
+
+    /// Reads an image of emitted light. Texels must be finite; negative ones cause a warning.
+    pub(super) fn light_image(&mut self, entity: &Entity, name: &str) -> Result<Image, SceneError> {
+        let path = self.path(name);
+        let image = self.read_image(entity, &path, Encoding::Srgb, ColourRole::Light)?;
+        if let Some(i) = image.pixels().position(|texel| !texel.is_finite()) {
+            let (x, y) = (i as u32 % image.width(), i as u32 / image.width());
+            let message = format!("{}: texel ({x}, {y}) is not finite", path.display());
+            return Err(entity.error(message).help("export the image again"));
+        }
+        self.check_emission(Some(&entity.location), &path, &image)?;
+        Ok(image)
+    }
+
     fn distant(
         &mut self,
         entity: &Entity,
@@ -128,15 +187,33 @@ impl Builder<'_> {
         Ok(AnyLight::Distant(light))
     }
 
+    /// Builds an environment light. As in pbrt-v4, the corners of a portal are in world space.
     fn infinite(
+        &mut self,
+        entity: &Entity,
+        render_from_light: &Transform,
+        origin: DVec3,
+    ) -> Result<AnyLight, SceneError> {
+        let environment = self.environment(entity, render_from_light)?;
+        let Some(corners) = entity.params.point3s("portal")? else {
+            return Ok(AnyLight::Environment(environment));
+        };
+        let help = "give the 4 corners of a rectangle, in order around it";
+        let Ok(corners) = <[Vec3; 4]>::try_from(corners) else {
+            let message = format!("\"portal\" has {} points", corners.len());
+            return Err(entity.error(message).help(help));
+        };
+        let corners = corners.map(|p| (p.as_dvec3() - origin).as_vec3());
+        let light = PortalLight::new(environment, corners);
+        Ok(AnyLight::Portal(Box::new(light.map_err(|e| light_error(entity, e).help(help))?)))
+    }
+
+    fn environment(
         &mut self,
         entity: &Entity,
         render_from_light: &Transform,
     ) -> Result<Environment, SceneError> {
         let p = &entity.params;
-        if p.point3s("portal")?.is_some() {
-            self.warn(entity, "portals are not supported", "the whole environment")?;
-        }
         let Some(name) = p.string("filename")? else {
             let scale = self.scale(entity, "illuminance", CONSTANT_ILLUMINANCE)?;
             return Ok(Environment::constant(self.emission(entity, "L")? * scale));

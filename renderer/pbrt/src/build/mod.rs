@@ -24,13 +24,14 @@ use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
 use lightbound::geometry::Motion;
-use lightbound::light::Lights;
+use lightbound::light::{EmissionImage, Lights};
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
 use lightbound_math::spectrum::{self, Primaries};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, Target};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -139,6 +140,7 @@ pub fn load_source(
         checks: value_checks::TextureChecks::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
+        emission_images: HashMap::new(),
         environment: overrides.environment.clone(),
     };
     let film = builder.film(&description, overrides)?;
@@ -149,7 +151,7 @@ pub fn load_source(
     builder.check_media(&description)?;
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
-    let mut lights = builder.lights(&description)?;
+    let mut lights = builder.lights(&description, origin)?;
     let shapes = builder.shapes(&description, &materials, (origin, film.shutter), &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
@@ -216,6 +218,8 @@ struct Builder<'a> {
     checks: value_checks::TextureChecks,
     shaders: shaders::Shaders,
     converted: shader_textures::ConvertedTextures,
+    /// Images of area lights.
+    emission_images: HashMap<PathBuf, Arc<EmissionImage>>,
     /// See [`Overrides::environment`].
     environment: Option<PathBuf>,
 }

@@ -13,12 +13,14 @@ use lightbound::geometry::{
     Instance, MAX_SPLIT_DEPTH, Mesh, Motion, Primitive, Shape, Sphere, SubdivisionError,
     subdivide_loop,
 };
-use lightbound::light::{AnyLight, AreaLight};
+use lightbound::light::{AnyLight, AreaLight, EmissionImage};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
+use lightbound_math::sampling::luminance;
 use lightbound_math::{Transform, Vec2, Vec3};
 use std::f32::consts::PI;
 use std::iter;
+use std::sync::Arc;
 
 /// The surfaces of a scene.
 pub(super) struct Shapes {
@@ -50,11 +52,13 @@ impl Emitter<'_> {
 }
 
 /// The emission of an area light.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct AreaEmission<'d> {
     entity: &'d Entity,
-    /// Emitted radiance, without the factors `scale` and `power`.
+    /// Emitted radiance, without the factors `scale` and `power`; 1 with an image.
     le: Vec3,
+    /// Factor of the radiance.
+    image: Option<Arc<EmissionImage>>,
     two_sided: bool,
 }
 
@@ -204,7 +208,7 @@ impl Builder<'_> {
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         let mut emitters = Vec::new();
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
-            let first_light = emission.map(|_| *next_light);
+            let first_light = emission.as_ref().map(|_| *next_light);
             if emission.is_some() {
                 *next_light += shape.len();
             }
@@ -216,7 +220,7 @@ impl Builder<'_> {
                 geometry.primitives.push(primitive);
                 EmissivePrimitive::Visible(geometry.primitives.len() - 1)
             };
-            emitters.extend(emission.map(|emission| Emitter { primitive, emission }));
+            emitters.extend(emission.clone().map(|emission| Emitter { primitive, emission }));
         }
         Ok(emitters)
     }
@@ -234,19 +238,16 @@ impl Builder<'_> {
         self.check_supported("area light", entity, &["diffuse"], |_| None)?;
         let p = &entity.params;
         let two_sided = p.bool("twosided")?.unwrap_or(false);
-        if p.string("filename")?.is_some() {
-            if p.find("L").is_some() {
+        let (le, image) = match p.string("filename")? {
+            None => (self.emission(entity, "L")?, None),
+            Some(_) if p.find("L").is_some() => {
                 return Err(entity
                     .error("both \"L\" and \"filename\" are given")
-                    .help("remove one of them"));
+                    .help("remove one of them; \"scale\" brightens an image"));
             }
-            self.warn(
-                entity,
-                "emission images of area lights are not supported",
-                "uniform emission",
-            )?;
-        }
-        let emission = AreaEmission { entity, le: self.emission(entity, "L")?, two_sided };
+            Some(name) => (Vec3::ONE, Some(self.emission_image(entity, name)?)),
+        };
+        let emission = AreaEmission { entity, le, image, two_sided };
         // Checks the parameters and marks them as used, even if the shape has no elements.
         emission_scale(entity)?;
         p.float("power")?;
@@ -254,16 +255,38 @@ impl Builder<'_> {
         Ok(emission)
     }
 
-    /// Creates the light of an element. As in pbrt-v4, `power` is the power per element.
+    /// Returns an emission image. Reads each file once.
+    fn emission_image(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+    ) -> Result<Arc<EmissionImage>, SceneError> {
+        let path = self.path(name);
+        if let Some(image) = self.emission_images.get(&path) {
+            return Ok(image.clone());
+        }
+        let image = Arc::new(self.light_image(entity, name)?);
+        let image = Arc::new(EmissionImage::new(image));
+        self.emission_images.insert(path, image.clone());
+        Ok(image)
+    }
+
+    /// Creates the light of an element. As in pbrt-v4, `power` is the power per element, where the
+    /// mean radiance is that of the entire image.
     fn area_light(
         &mut self,
-        &AreaEmission { entity, le, two_sided }: &AreaEmission<'_>,
+        &AreaEmission { entity, le, ref image, two_sided }: &AreaEmission<'_>,
         primitive: &Primitive,
         element: u32,
     ) -> Result<AreaLight, SceneError> {
-        let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
+        let mean = image.as_ref().map_or(1.0, |image| luminance(image.mean()));
+        let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 } * mean;
         let le = le * self.scale(entity, "power", power)?;
-        Ok(AreaLight::new(primitive, element, le, two_sided))
+        let light = AreaLight::new(primitive, element, le, two_sided);
+        Ok(match image {
+            Some(image) => light.with_image(primitive, element, image.clone()),
+            None => light,
+        })
     }
 
     /// Adds the lights of an emitter in an instance of its object.
@@ -279,7 +302,7 @@ impl Builder<'_> {
             let light = match primitive.instantiate(element, transform) {
                 Some(instantiated) => self
                     .area_light(&emitter.emission, &instantiated, 0)?
-                    .with_mask_of_group(primitive, element, geometry.origin),
+                    .with_textures_of_group(primitive, element, geometry.origin),
                 // Without an area, the element emits nothing, but its light keeps its index.
                 None => AreaLight::new(primitive, element, Vec3::ZERO, false),
             };

@@ -318,22 +318,28 @@ impl<'a> LightPicker<'a> {
     }
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
-    /// generate a direction to an environment light. `pdf_li` is its [`Environment::pdf_li`].
+    /// generate a direction to an environment light, or to one behind a portal. `pdf_li` is its
+    /// [`Environment::pdf_li`] or [`PortalLight::pdf_li`](crate::light::PortalLight::pdf_li).
     pub fn environment_pdf(&mut self, light: u32, wi: Vec3, pdf_li: f32) -> f32 {
-        let AnyLight::Environment(environment) = &self.lights.all()[light as usize] else {
-            return 0.0;
-        };
-        match &self.sampler.0 {
+        let bvh = match &self.sampler.0 {
             LightSelection::Power(table) => {
-                table.as_ref().map_or(0.0, |table| table.pmf(light as usize)) * pdf_li
+                return table.as_ref().map_or(0.0, |table| table.pmf(light as usize)) * pdf_li;
             }
-            LightSelection::Bvh(bvh) => {
+            LightSelection::Bvh(bvh) => bvh,
+        };
+        match &self.lights.all()[light as usize] {
+            AnyLight::Environment(environment) => {
                 let Some((leaf, part)) = bvh.forest.leaf_of_environment(self.lights, light, wi)
                 else {
                     return 0.0;
                 };
                 self.leaf_probability(&bvh.forest, leaf) * environment.part_pdf(part, wi)
             }
+            AnyLight::Portal(_) => {
+                let leaf = bvh.forest.leaf_of_surface(light, true);
+                leaf.map_or(0.0, |leaf| self.leaf_probability(&bvh.forest, leaf)) * pdf_li
+            }
+            _ => 0.0,
         }
     }
 

@@ -441,7 +441,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
                 .lights
                 .area(index)
                 .expect("the hit light is an area light")
-                .radiance(surface.ng, -light.wi)
+                .radiance(surface.ng, surface.uv, -light.wi)
                 == light.radiance;
             let density = picker.area_light_pdf(index, &ray, hit.t, surface.ng);
             mismatches += u32::from(!same_radiance || (density / pdf - 1.0).abs() > 0.02);
@@ -453,7 +453,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
             .lights
             .area(index)
             .expect("the hit light is an area light")
-            .radiance(surface.ng, -ray.d)
+            .radiance(surface.ng, surface.uv, -ray.d)
             != Vec3::ZERO;
         let density = picker.area_light_pdf(index, &ray, hit.t, surface.ng);
         // Each emissive hit has a positive density. Spheres are sampled on their near side.

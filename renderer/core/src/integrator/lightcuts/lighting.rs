@@ -4,6 +4,7 @@ use crate::accel::Accel;
 use crate::geometry::Surface;
 use crate::integrator::CutCounts;
 use crate::integrator::material_bound::BoundEvaluator;
+use crate::light::Lights;
 use crate::light_tree::{Child, LightKind, LightPoint, LightTree, Node, WIDTH};
 use crate::scene::Scene;
 use lightbound_math::sampling::{hash, luminance};
@@ -33,6 +34,8 @@ pub(super) struct Lighting<'a> {
     pub material: BoundEvaluator<'a>,
     pub counts: CutCounts,
     accel: &'a dyn Accel,
+    /// The lights of the scene, if [`Lights::have_masks`].
+    masked_lights: Option<&'a Lights>,
     /// Whether bounds are checked against single lights.
     check_bounds: bool,
     pending: Vec<PendingLight>,
@@ -64,6 +67,7 @@ impl<'a> Lighting<'a> {
             material,
             counts: CutCounts::default(),
             accel: &*scene.accel,
+            masked_lights: scene.lights.have_masks().then_some(&scene.lights),
             check_bounds,
             pending: Vec::new(),
             directions: Vec::new(),
@@ -167,6 +171,16 @@ impl<'a> Lighting<'a> {
         if !point.both_sides && wi.z <= 0.0 {
             return;
         }
+        let factor = match self.masked_lights {
+            None => incident.factor,
+            Some(lights) => {
+                incident.factor
+                    * lights.mask(light.light, light.stratum, point.surface.p, incident.wi)
+            }
+        };
+        if factor == 0.0 {
+            return;
+        }
         let origin = point.surface.offset_ray_origin(incident.wi);
         let ray = match incident.target {
             Some(target) => Ray::segment(origin, target),
@@ -174,7 +188,7 @@ impl<'a> Lighting<'a> {
         };
         self.directions.push(wi);
         let ray = Ray { time: point.time, ..ray };
-        self.pending.push(PendingLight { index, factor: incident.factor, ray });
+        self.pending.push(PendingLight { index, factor, ray });
     }
 
     /// Checks the bound of each child of a node against one of its lights, without shadows.

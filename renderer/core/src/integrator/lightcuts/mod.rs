@@ -246,14 +246,18 @@ impl<'a> LightcutsWorker<'a> {
         let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
         if hit.is_miss() {
+            let lights = &scene.lights;
             let radiance: Vec3 =
-                scene.lights.environments().map(|(_, light)| light.radiance(ray.d)).sum();
+                lights.environments().map(|(_, light)| light.radiance(ray.d)).sum();
+            let behind_portals = lights.portals().map(|(_, light)| light.radiance(ray.o, ray.d));
+            let radiance = behind_portals.fold(radiance, |sum, radiance| sum + radiance);
             self.samples.add(path.sample, path.throughput * radiance);
             return;
         }
         let surface = scene.geometry.surface(&hit, ray.d);
         if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
-            self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
+            let le = light.radiance(surface.ng, surface.uv, -ray.d);
+            self.samples.add(path.sample, path.throughput * le);
         }
         let feature_index =
             (!features.is_empty()).then(|| self.samples.add_features(path.sample, &hit, &surface));

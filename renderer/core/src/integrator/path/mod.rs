@@ -55,7 +55,7 @@ use crate::material::{Material, ShaderBinding};
 use crate::render::RenderOptions;
 use crate::scene::Scene;
 use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings};
-use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec3};
+use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec2, Vec3};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -449,18 +449,16 @@ impl<'a> Wavefront<'a> {
         for &path in paths {
             let hit = self.hits[path as usize];
             if let Some(light) = geometry.light(&hit) {
-                self.add_emission(
-                    path as usize,
-                    light,
-                    geometry.surface(&hit, self.paths.rays[path as usize].d).ng,
-                );
+                let surface = geometry.surface(&hit, self.paths.rays[path as usize].d);
+                self.add_emission(path as usize, light, surface.ng, surface.uv);
             }
         }
     }
 
-    /// Adds the light that a path hits; `ng` is the geometric normal there.
-    fn add_emission(&mut self, path: usize, light: u32, ng: Vec3) {
-        let le = self.area_light(path, light, ng);
+    /// Adds the light that a path hits; `ng` is the geometric normal there, `uv` are the texture
+    /// coordinates.
+    fn add_emission(&mut self, path: usize, light: u32, ng: Vec3, uv: Vec2) {
+        let le = self.area_light(path, light, ng, uv);
         self.samples.add(self.paths.sample[path], self.paths.throughput(path) * le);
     }
 
@@ -578,7 +576,9 @@ impl<'a> Wavefront<'a> {
         geometry.interactions(pairs, &mut self.hit_triangles, &mut vertices.surface);
         for (lane, &path) in paths.iter().enumerate() {
             if let Some(light) = geometry.light(&self.hits[path as usize]) {
-                self.add_emission(path as usize, light, self.groups[group].surface.ng.get(lane));
+                let surface = &self.groups[group].surface;
+                let (ng, uv) = (surface.ng.get(lane), surface.uv.get(lane));
+                self.add_emission(path as usize, light, ng, uv);
             }
         }
         if !features.is_empty() {

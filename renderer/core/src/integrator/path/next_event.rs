@@ -10,7 +10,7 @@ use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
 use crate::material::{ShaderBinding, ShaderInstance};
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::power_heuristic;
-use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec3, Viewpoint, vec2};
+use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::SurfaceSides;
 
 /// A light contribution, before its shadow ray is traced.
@@ -247,6 +247,13 @@ impl<'a> Wavefront<'a> {
                     );
                 }
             }
+            for (index, portal) in scene.lights.portals() {
+                for (lane, &path) in paths.iter().enumerate() {
+                    let Ray { o, d, .. } = self.paths.rays[path as usize];
+                    let (le, pdf) = (portal.radiance(o, d), portal.pdf_li(o, d));
+                    sums[lane] += self.weighted_environment_light(path as usize, index, le, pdf);
+                }
+            }
             for (&path, le) in paths.iter().zip(sums) {
                 let path = path as usize;
                 self.samples.add(self.paths.sample[path], self.paths.throughput(path) * le);
@@ -276,11 +283,11 @@ impl<'a> Wavefront<'a> {
 
     /// Returns the radiance of an area light that a path's ray hits, with MIS weights as in
     /// [`add_environment_light`](Self::add_environment_light).
-    /// `ng` is the geometric normal there.
-    pub(super) fn area_light(&mut self, path: usize, light: u32, ng: Vec3) -> Vec3 {
+    /// `ng` is the geometric normal there, `uv` are the texture coordinates.
+    pub(super) fn area_light(&mut self, path: usize, light: u32, ng: Vec3, uv: Vec2) -> Vec3 {
         let (ray, pdf) = (self.paths.rays[path], self.paths.pdf[path]);
         let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };
-        let le = area.radiance(ng, -ray.d);
+        let le = area.radiance(ng, uv, -ray.d);
         if pdf == 0.0 || le == Vec3::ZERO {
             return le;
         }

@@ -13,7 +13,7 @@ pub struct EmitterPoint {
     pub p: Vec3,
     /// Unit normal of the emitting side, or of the front if both sides emit.
     pub n: Vec3,
-    /// Emitted radiance times the opacity of an alpha mask, W·sr⁻¹·m⁻².
+    /// Emitted radiance times the opacity, W·sr⁻¹·m⁻².
     pub radiance: Vec3,
     /// Jacobian of the map from the unit square: area per unit of the square, m².
     pub jacobian: f32,
@@ -26,7 +26,7 @@ impl AreaLight {
         EmitterPoint {
             p,
             n: if self.flip { -n } else { n },
-            radiance: self.le * self.opacity(p, n),
+            radiance: self.le * self.texture_emission(p, n),
             jacobian: 1.0 / area_pdf,
         }
     }

@@ -1,5 +1,5 @@
-//! Area lights: one element of a shape, with constant radiance over its surface and in all
-//! directions.
+//! Area lights: one element of a shape, with the same radiance in all directions. The radiance is
+//! constant over the surface, or that of an image.
 //!
 //! A light is self-contained: it stores a copy of its element's vertices, so that sampling one of
 //! millions of lights accesses no other memory. Triangles are sampled uniformly by solid angle, or
@@ -12,12 +12,14 @@
 mod emission;
 mod extent;
 mod full_sphere;
+mod image;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use emission::FAR_OFFSET_ULPS;
 pub(super) use emission::{EmitterSample, SurfaceEmission};
 pub use extent::EmitterPoint;
+pub use image::EmissionImage;
 
 use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
@@ -30,11 +32,13 @@ use glam::DVec3;
 use lightbound_math::sampling::warp::uniform_cone_pdf;
 use lightbound_math::{Ray, Vec2, Vec3};
 use std::f32::consts::PI;
+use std::sync::Arc;
 
 /// An area light: one emissive element of a primitive, in render space.
 #[derive(Clone, Debug)]
 pub struct AreaLight {
     shape: EmitterShape,
+    /// Emitted radiance; with an image, the factor of its values.
     le: Vec3,
     area: f32,
     /// Minimum distance between the surface and the end of shadow rays from nearby. Like
@@ -42,7 +46,11 @@ pub struct AreaLight {
     offset: f32,
     two_sided: bool,
     flip: bool,
-    opacity: Opacity,
+    /// Whether rays never hit the surface, although it emits: the meaning of a constant alpha of 0
+    /// on a light in pbrt.
+    is_invisible: bool,
+    /// What varies over the surface, if anything does.
+    textures: Option<Box<EmitterTextures>>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,25 +62,38 @@ enum EmitterShape {
     Cylinder(Box<Cylinder>),
 }
 
-/// Opacity of a light's surface.
+/// Textures over an element.
 #[derive(Clone, Debug)]
-enum Opacity {
-    Opaque,
-    /// A texture over the element.
-    Masked(Box<AlphaMask>),
-    /// Rays never hit the surface, but it emits: the meaning of a constant alpha of 0 on a light in
-    /// pbrt.
-    Invisible,
-}
-
-/// A texture of opacities over an element.
-#[derive(Clone, Debug)]
-struct AlphaMask {
+struct EmitterTextures {
     /// The element, in render space.
     shape: Shape,
-    alpha: Param,
     /// For an instance, the element in the space of its group, and the origin of render space.
     group: Option<(Shape, DVec3)>,
+    /// Opacity; `None` is opaque.
+    alpha: Option<Param>,
+    /// Radiance, before it is multiplied by that of the light; `None` is 1.
+    image: Option<Arc<EmissionImage>>,
+}
+
+impl EmitterTextures {
+    /// Returns the point for lookups at a position with unit normal `n`, from a ray of length
+    /// `reach` from either side of the surface.
+    fn lookup(&self, p: Vec3, n: Vec3, reach: f32) -> Option<Lookup> {
+        let ray = Ray { tmax: 2.0, ..Ray::new(p + reach * n, -reach * n) };
+        let hit = self.shape.intersect(0, &ray)?;
+        let (shape, origin) = match &self.group {
+            Some((shape, origin)) => (shape, *origin),
+            None => (&self.shape, DVec3::ZERO),
+        };
+        let at = shape.point(0, hit.u, hit.v, ray.d);
+        Some(Lookup { p: render_position(at.p, origin), n: at.ng, uv: at.uv })
+    }
+
+    /// Returns the image's value times the opacity.
+    fn emission(&self, lookup: &Lookup) -> Vec3 {
+        let alpha = self.alpha.as_ref().map_or(1.0, |alpha| alpha.float(lookup).clamp(0.0, 1.0));
+        alpha * self.image.as_ref().map_or(Vec3::ONE, |image| image.at(lookup.uv))
+    }
 }
 
 impl AreaLight {
@@ -108,47 +129,75 @@ impl AreaLight {
             Shape::Cylinder(c) => (EmitterShape::Cylinder(Box::new(c.clone())), c.magnitude()),
             Shape::Curves(_) => unreachable!("curves never emit"),
         };
-        let opacity = match &primitive.alpha {
-            None => Opacity::Opaque,
-            Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Opaque,
-            Some(Param::Constant(a)) if a.x <= 0.0 => Opacity::Invisible,
-            Some(alpha) => Opacity::Masked(Box::new(AlphaMask {
-                shape: shape.extract(element),
-                alpha: alpha.clone(),
-                group: None,
-            })),
+        let alpha = match &primitive.alpha {
+            None => None,
+            Some(Param::Constant(a)) if a.x >= 1.0 || a.x <= 0.0 => None,
+            Some(alpha) => Some(alpha.clone()),
         };
+        let is_invisible = matches!(&primitive.alpha, Some(Param::Constant(a)) if a.x <= 0.0);
+        let textures = alpha.map(|alpha| {
+            Box::new(EmitterTextures {
+                shape: shape.extract(element),
+                group: None,
+                alpha: Some(alpha),
+                image: None,
+            })
+        });
         let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
-        AreaLight { shape: emitter, le, area, offset, two_sided, flip: primitive.flip, opacity }
+        let flip = primitive.flip;
+        AreaLight { shape: emitter, le, area, offset, two_sided, flip, is_invisible, textures }
+    }
+
+    /// Multiplies the radiance by an image, over the texture coordinates of the surface.
+    /// `primitive` and `element` are those that the light was created for.
+    pub fn with_image(
+        mut self,
+        primitive: &Primitive,
+        element: u32,
+        image: Arc<EmissionImage>,
+    ) -> AreaLight {
+        let textures = self.textures.get_or_insert_with(|| {
+            let shape = primitive.shape.extract(element);
+            Box::new(EmitterTextures { shape, group: None, alpha: None, image: None })
+        });
+        textures.image = Some(image);
+        self
     }
 
     /// Evaluates the alpha mask in the space of a group, as
     /// [rays](crate::geometry::Geometry::passes_alpha_test) do that hit an instance of it.
     /// `group_primitive` and `element` are the light's surface in the group, and `origin` is that
     /// of render space.
-    pub fn with_mask_of_group(
+    pub fn with_textures_of_group(
         mut self,
         group_primitive: &Primitive,
         element: u32,
         origin: DVec3,
     ) -> AreaLight {
-        if let Opacity::Masked(mask) = &mut self.opacity {
-            mask.group = Some((group_primitive.shape.extract(element), origin));
+        if let Some(textures) = &mut self.textures {
+            textures.group = Some((group_primitive.shape.extract(element), origin));
         }
         self
     }
 
     /// Returns the radiance emitted towards `wo` at a point with front normal `ng` (as
-    /// [`crate::geometry::Surface::ng`]).
-    pub fn radiance(&self, ng: Vec3, wo: Vec3) -> Vec3 {
-        if self.two_sided || ng.dot(wo) > 0.0 { self.le } else { Vec3::ZERO }
+    /// [`crate::geometry::Surface::ng`]) and texture coordinates `uv`.
+    pub fn radiance(&self, ng: Vec3, uv: Vec2, wo: Vec3) -> Vec3 {
+        if !self.two_sided && ng.dot(wo) <= 0.0 {
+            return Vec3::ZERO;
+        }
+        self.image().map_or(self.le, |image| self.le * image.at(uv))
+    }
+
+    fn image(&self) -> Option<&EmissionImage> {
+        self.textures.as_ref()?.image.as_deref()
     }
 
     /// Returns the density per steradian with which [`Light::sample_li`] samples the direction `wi`
     /// at `from`. The ray must hit the light at `distance`, where the unit geometric normal is `ng`
     /// (of either side).
     pub fn pdf_li(&self, from: Vec3, wi: Vec3, distance: f32, ng: Vec3) -> f32 {
-        if matches!(self.opacity, Opacity::Invisible) {
+        if self.is_invisible {
             return 0.0;
         }
         let area_pdf = match &self.shape {
@@ -184,13 +233,13 @@ impl AreaLight {
         SurfaceEmission { le: self.le, offset: self.offset, side, two_sided }
     }
 
-    /// Returns the triangle and its emission, if the light is a triangle without an alpha mask.
+    /// Returns the triangle and its emission, if the light is a visible triangle without textures.
     pub(super) fn triangle(
         &self,
         front: Option<bool>,
     ) -> Option<(&TriangleLight, SurfaceEmission)> {
-        match (&self.shape, &self.opacity) {
-            (EmitterShape::Triangle(triangle), Opacity::Opaque) => {
+        match (&self.shape, &self.textures) {
+            (EmitterShape::Triangle(triangle), None) if !self.is_invisible => {
                 Some((triangle, self.emission(front)))
             }
             _ => None,
@@ -206,16 +255,14 @@ impl AreaLight {
     ) -> Option<LightSample> {
         let &EmitterSample { p: at, n, wi, pdf } = sample;
         let (radiance, target) = emission.incident(p, sample);
-        let radiance = radiance * self.opacity(at, n);
+        let radiance = radiance * self.texture_emission(at, n);
         if radiance == Vec3::ZERO {
             return None;
         }
         let target = Some(target);
-        Some(match self.opacity {
-            Opacity::Invisible => {
-                LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true }
-            }
-            _ => LightSample { wi, target, radiance, pdf, delta: false },
+        Some(match self.is_invisible {
+            true => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
+            false => LightSample { wi, target, radiance, pdf, delta: false },
         })
     }
 
@@ -244,10 +291,9 @@ impl AreaLight {
     }
 
     /// Returns centre and radius, if the light is a full sphere that emits only outwards and has no
-    /// alpha mask.
+    /// textures.
     pub fn as_full_sphere(&self) -> Option<(Vec3, f32)> {
-        let is_simple =
-            !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
+        let is_simple = !self.two_sided && !self.flip && self.textures.is_none();
         match &self.shape {
             EmitterShape::Sphere { full: Some(sphere), .. } if is_simple => {
                 Some((sphere.center, sphere.radius))
@@ -262,9 +308,14 @@ impl AreaLight {
         matches!(self.shape, EmitterShape::Sphere { .. } | EmitterShape::Cylinder(_))
     }
 
-    /// Returns the emitted radiance, W·sr⁻¹·m⁻².
-    pub fn le(&self) -> Vec3 {
-        self.le
+    /// Returns the emitted radiance, W·sr⁻¹·m⁻²; for an image, the maximum of each channel.
+    pub fn max_radiance(&self) -> Vec3 {
+        self.image().map_or(self.le, |image| self.le * image.max())
+    }
+
+    /// Returns the emitted radiance, W·sr⁻¹·m⁻²; for an image, the mean over the image.
+    pub fn mean_radiance(&self) -> Vec3 {
+        self.image().map_or(self.le, |image| self.le * image.mean())
     }
 
     /// Maps `u` in the unit square to a position on the surface. Also returns the unit normal of
@@ -283,20 +334,12 @@ impl AreaLight {
         }
     }
 
-    /// Returns the opacity of the surface at a point with unit normal `n`.
-    fn opacity(&self, p: Vec3, n: Vec3) -> f32 {
-        let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
-        // Trace a short ray through the surface to find the point's (u, v).
-        let reach = 8.0 * self.offset;
-        let ray = Ray { tmax: 2.0, ..Ray::new(p + reach * n, -reach * n) };
-        let Some(hit) = mask.shape.intersect(0, &ray) else { return 0.0 };
-        let (shape, origin) = match &mask.group {
-            Some((shape, origin)) => (shape, *origin),
-            None => (&mask.shape, DVec3::ZERO),
-        };
-        let at = shape.point(0, hit.u, hit.v, ray.d);
-        let lookup = Lookup { p: render_position(at.p, origin), n: at.ng, uv: at.uv };
-        mask.alpha.float(&lookup).clamp(0.0, 1.0)
+    /// Returns the factor of the radiance at a point with unit normal `n`: the image's value times
+    /// the opacity.
+    fn texture_emission(&self, p: Vec3, n: Vec3) -> Vec3 {
+        let Some(textures) = &self.textures else { return Vec3::ONE };
+        let lookup = textures.lookup(p, n, 8.0 * self.offset);
+        lookup.map_or(Vec3::ZERO, |lookup| textures.emission(&lookup))
     }
 }
 
@@ -306,6 +349,9 @@ impl Light for AreaLight {
     }
 
     fn power(&self, _scene_radius: f32) -> f32 {
-        (if self.two_sided { 2.0 } else { 1.0 }) * PI * self.area * abs_luminance(self.le)
+        (if self.two_sided { 2.0 } else { 1.0 })
+            * PI
+            * self.area
+            * abs_luminance(self.mean_radiance())
     }
 }

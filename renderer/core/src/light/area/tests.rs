@@ -3,9 +3,10 @@ use crate::geometry::{Geometry, Hit};
 use crate::light::testing::{primitive, surfaces, triangle};
 use crate::texture::Texture;
 use glam::{DAffine3, dvec3};
-use lightbound_math::Transform;
+use lightbound_image::{Channels, Image};
 use lightbound_math::sampling::testing::points;
 use lightbound_math::sampling::warp::uniform_cone;
+use lightbound_math::{Transform, vec3};
 use std::sync::Arc;
 
 const N: u32 = 200_000;
@@ -47,14 +48,16 @@ fn light_and_direction_sampling_agree() {
                         let pdf = light.pdf_li(from, s.wi, t, surface.ng);
                         let agrees =
                             (pdf / s.pdf - 1.0).abs() < 1e-2 || surface.ng.dot(s.wi).abs() < 1e-2;
-                        mismatches +=
-                            u32::from(!agrees || light.radiance(surface.ng, -s.wi) != s.radiance);
+                        mismatches += u32::from(
+                            !agrees || light.radiance(surface.ng, surface.uv, -s.wi) != s.radiance,
+                        );
                     }
                 }
                 let (wi, density) = direction(from, u);
                 if let Some((_, surface)) = hit(&scene, from, wi) {
-                    by_sphere +=
-                        f64::from(light.radiance(surface.ng, -wi).x * wi.z.abs() / density);
+                    by_sphere += f64::from(
+                        light.radiance(surface.ng, surface.uv, -wi).x * wi.z.abs() / density,
+                    );
                 }
             }
             assert!(by_sphere > 0.0, "{name} does not emit");
@@ -212,5 +215,36 @@ fn points_cover_the_light_within_their_bounds() {
                 < if name.contains("ellip") { 0.4 } else { 0.05 },
             "{name}: mean Jacobian {mean_jacobian}"
         );
+    }
+}
+
+#[test]
+fn images_give_the_same_radiance_to_samples_and_hits() {
+    let texels = (0..27).map(|i| if i % 4 == 0 { 0.0 } else { i as f32 }).collect();
+    let image = Arc::new(Image::from_f32(3, 3, Channels::Rgb, texels));
+    let image = Arc::new(EmissionImage::new(image));
+    for (name, primitive, from) in surfaces() {
+        let light = AreaLight::new(&primitive, 0, vec3(1.0, 2.0, 0.5), true);
+        let light = light.with_image(&primitive, 0, image.clone());
+        let scene = Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() };
+        let (mut compared, mut mismatches) = (0, 0);
+        for u in points(5000, 5) {
+            let Some(s) = light.sample_li(from, u) else { continue };
+            assert!(s.radiance.cmple(light.max_radiance()).all(), "{name}");
+            let Some((_, surface)) = hit(&scene, from, s.wi) else { continue };
+            // A curved light may hide the sampled point.
+            if s.target.unwrap().distance(surface.p) > 1e-2 {
+                continue;
+            }
+            let radiance = light.radiance(surface.ng, surface.uv, -s.wi);
+            let close = (radiance - s.radiance).length() <= 0.05 * radiance.length() + 0.1;
+            (compared, mismatches) = (compared + 1, mismatches + u32::from(!close));
+        }
+        assert!(
+            compared > 500 && mismatches < compared / 100,
+            "{name}: {mismatches} of {compared}"
+        );
+        let expected = PI * 2.0 * light.area * abs_luminance(light.mean_radiance());
+        assert_eq!(light.power(1.0), expected, "{name}");
     }
 }

@@ -20,15 +20,15 @@ const CURVED_POINTS: u32 = 8;
 /// the fields that they share.
 ///
 /// With extents, spheres are not replaced by an omni point, so that positions on the surface can be
-/// sampled. Intensities then ignore alpha masks, since a cell may emit although its centre does
-/// not; masks are applied to sampled positions only.
+/// sampled. Intensities then are those of the maximum radiance without alpha masks, since a cell may
+/// emit although its centre does not; images and masks are applied to sampled positions only.
 pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, out: &mut Points) {
     let has_extents = out.extents.is_some();
     if let Some((center, radius)) =
         light.as_full_sphere().filter(|_| count < CURVED_POINTS && !has_extents)
     {
         let (intensity, offset) =
-            (light.le() * (PI * radius * radius), radius + 2.0 * light.offset());
+            (light.max_radiance() * (PI * radius * radius), radius + 2.0 * light.offset());
         out.push(LightPoint { position: center, intensity, offset, ..*template }, Extent::of);
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, ou
         let (lo, hi) = corners(grid, cell);
         let mut surface = light.center_point(lo, hi);
         if has_extents {
-            surface.radiance = light.le();
+            surface.radiance = light.max_radiance();
         }
         for stratum in [2 * cell, 2 * cell + 1].into_iter().take(sides as usize) {
             out.push(point(light, grid, &surface, template.light, stratum), |_| {
@@ -61,11 +61,11 @@ pub(super) fn add_entire(light: &AreaLight, template: &LightPoint, out: &mut Poi
     let (bounds, cone) = light.extent(Vec2::ZERO, Vec2::ONE);
     if light.is_curved() {
         // The mean projected area of a convex surface is a quarter of its area (Cauchy).
-        let intensity = light.le() * (0.25 * f32::from(sides) * surface.jacobian);
+        let intensity = light.mean_radiance() * (0.25 * f32::from(sides) * surface.jacobian);
         let point = LightPoint { position: bounds.center(), intensity, ..*template };
         return out.push(point, |_| Extent { bounds, cone: Cone::SPHERE });
     }
-    let surface = EmitterPoint { radiance: light.le(), ..surface };
+    let surface = EmitterPoint { radiance: light.mean_radiance(), ..surface };
     for stratum in 0..u32::from(sides) {
         let cone = if is_front(stratum) { cone } else { Cone { axis: -cone.axis, ..cone } };
         out.push(point(light, [1, 1], &surface, template.light, stratum), |_| Extent {

@@ -1,5 +1,7 @@
-//! Discretisation of lights into points (Walter et al. 2005). A point or spot light becomes one
-//! point, and a distant light one direction. Area and environment lights are divided into parts,
+//! Discretisation of lights into points (Walter et al. 2005). A point, spot or goniometric light
+//! becomes one point, a projection light one point for each colour channel, and a distant light one
+//! direction. The points of lights with images have the maximum of the image, and those behind
+//! portals are visible everywhere; [`Lights::mask`] reduces them. Area and environment lights are divided into parts,
 //! called strata. Each stratum becomes one point or direction at its centre, with the total light
 //! of the stratum.
 //!
@@ -12,7 +14,7 @@ mod area;
 mod environment;
 
 use super::point::{Emission, LightKind, LightPoint};
-use crate::light::{AnyLight, Light, Lights};
+use crate::light::{AnyLight, Light, Lights, PortalLight, ProjectionLight};
 use lightbound_math::{Aabb, Cone, Vec2, Vec3};
 
 pub(super) use area::is_front;
@@ -108,7 +110,7 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
         let power = power(light);
         match light {
             AnyLight::Area(_) => area_power += power,
-            AnyLight::Environment(_) => environment_power += power,
+            AnyLight::Environment(_) | AnyLight::Portal(_) => environment_power += power,
             _ => {}
         }
     }
@@ -145,6 +147,14 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
                     Extent::of,
                 );
             }
+            AnyLight::Goniometric(l) => {
+                let intensity = match options.whole_surfaces {
+                    true => l.mean_intensity(),
+                    false => l.max_intensity(),
+                };
+                out.push(LightPoint { position: l.position(), intensity, ..template }, Extent::of);
+            }
+            AnyLight::Projection(l) => add_projection(l, &template, options, &mut out),
             AnyLight::Distant(l) => {
                 let point = LightPoint {
                     position: l.wi(),
@@ -167,10 +177,55 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
                 share(light, environment_power, options.environment_points),
                 &mut out,
             ),
-            AnyLight::Area(_) | AnyLight::Environment(_) => {}
+            AnyLight::Portal(l) if options.whole_surfaces => add_portal(l, &template, &mut out),
+            AnyLight::Portal(l) if environment_power > 0.0 => environment::subdivide(
+                l.environment(),
+                &template,
+                share(light, environment_power, options.environment_points),
+                &mut out,
+            ),
+            AnyLight::Area(_) | AnyLight::Environment(_) | AnyLight::Portal(_) => {}
         }
     }
     out
+}
+
+/// Adds a projection light: one point for each colour channel, since the image changes the colour
+/// with the direction. With `whole_surfaces`, one point has all channels.
+fn add_projection(
+    light: &ProjectionLight,
+    template: &LightPoint,
+    options: &PointOptions,
+    out: &mut Points,
+) {
+    let (position, axis, emission) = (light.position(), light.axis(), Emission::Spot(light.cone()));
+    let channels = match options.whole_surfaces {
+        true => vec![light.max_intensity()],
+        false => light
+            .max_intensity()
+            .to_array()
+            .iter()
+            .zip([Vec3::X, Vec3::Y, Vec3::Z])
+            .map(|(&intensity, channel)| intensity * channel)
+            .collect(),
+    };
+    for (stratum, intensity) in (0..).zip(channels) {
+        let point = LightPoint { position, axis, emission, intensity, stratum, ..*template };
+        out.push(point, Extent::of);
+    }
+}
+
+/// Adds a portal as a surface that emits the mean radiance of the environment.
+fn add_portal(light: &PortalLight, template: &LightPoint, out: &mut Points) {
+    let (bounds, cone) = light.extent();
+    let point = LightPoint {
+        position: bounds.center(),
+        axis: cone.axis,
+        intensity: light.mean_radiance() * light.area(),
+        emission: Emission::Cosine,
+        ..*template
+    };
+    out.push(point, |_| Extent { bounds, cone });
 }
 
 /// Returns [`Light::power`] in a scene of radius 1; 0 if it is not finite.
@@ -187,7 +242,14 @@ impl Strata {
             AnyLight::Environment(l) => {
                 environment::sample(l, &self.blocks[leaf.stratum as usize], leaf, u)
             }
-            AnyLight::Point(_) | AnyLight::Spot(_) | AnyLight::Distant(_) => *leaf,
+            AnyLight::Portal(l) => {
+                environment::sample(l.environment(), &self.blocks[leaf.stratum as usize], leaf, u)
+            }
+            AnyLight::Point(_)
+            | AnyLight::Spot(_)
+            | AnyLight::Goniometric(_)
+            | AnyLight::Projection(_)
+            | AnyLight::Distant(_) => *leaf,
         }
     }
 
@@ -217,9 +279,13 @@ mod tests {
     use super::*;
     use crate::geometry::Primitive;
     use crate::light::testing::{surfaces, triangle};
-    use crate::light::{AreaLight, DistantLight, Environment, PointLight, SpotLight};
+    use crate::light::{
+        AreaLight, DistantLight, EmissionImage, Environment, GoniometricLight, PointLight,
+        SpotLight,
+    };
     use crate::texture::{Checkerboard, CheckerboardDomain, Param, Texture};
     use glam::{DAffine3, DQuat, dvec3};
+    use lightbound_image::{Channels, Image};
     use lightbound_math::sampling::testing::points;
     use lightbound_math::{Transform, vec3};
     use std::sync::Arc;
@@ -267,10 +333,23 @@ mod tests {
             })
             .collect();
         let masked = crate::light::testing::primitive(triangle(vec![]));
+        let texels = (0..12).map(|i| if i % 5 == 1 { 0.0 } else { 0.5 * i as f32 }).collect();
+        let image = EmissionImage::new(Arc::new(Image::from_f32(2, 2, Channels::Rgb, texels)));
+        let image = AreaLight::new(&masked, 0, vec3(1.0, 2.0, 0.5), true).with_image(
+            &masked,
+            0,
+            Arc::new(image),
+        );
+        let image = AnyLight::Area(image);
         let masked = |alpha| area(&Primitive { alpha: Some(alpha), ..masked.clone() }, true);
         let far = vec3(0.0, 0.0, 3.0);
+        // At `far`, looking down.
+        let above =
+            DAffine3::from_translation(dvec3(0.0, 0.0, 3.0)) * DAffine3::from_rotation_x(3.0);
+        let above = Transform::new(above).unwrap();
         all.extend([
             ("mask", masked(checkerboard()), Vec3::ZERO),
+            ("image", image, Vec3::ZERO),
             ("invisible", masked(Param::from_float(0.0)), Vec3::ZERO),
             ("point", AnyLight::Point(PointLight::new(far, Vec3::ONE)), Vec3::ZERO),
             (
@@ -278,6 +357,46 @@ mod tests {
                 AnyLight::Spot(
                     SpotLight::new(far, vec3(0.3, 0.0, -1.0), Vec3::ONE, 40.0, 30.0).unwrap(),
                 ),
+                Vec3::ZERO,
+            ),
+            (
+                "goniometric",
+                AnyLight::Goniometric(Box::new(GoniometricLight::new(
+                    &above,
+                    Vec3::ONE,
+                    &points(64, 2).map(|u| u.x).collect::<Vec<_>>(),
+                    8,
+                ))),
+                Vec3::ZERO,
+            ),
+            (
+                "projection",
+                AnyLight::Projection(Box::new(
+                    ProjectionLight::new(
+                        &above,
+                        50.0,
+                        &points(64, 3).map(|u| u.extend(0.5)).collect::<Vec<_>>(),
+                        8,
+                        2.0,
+                    )
+                    .unwrap(),
+                )),
+                Vec3::ZERO,
+            ),
+            (
+                "portal",
+                AnyLight::Portal(Box::new(
+                    PortalLight::new(
+                        environment_map(&Transform::IDENTITY, 13),
+                        [
+                            vec3(-1.0, -1.0, 3.0),
+                            vec3(-1.0, 1.0, 3.0),
+                            vec3(2.0, 1.0, 3.0),
+                            vec3(2.0, -1.0, 3.0),
+                        ],
+                    )
+                    .unwrap(),
+                )),
                 Vec3::ZERO,
             ),
             ("distant", AnyLight::Distant(DistantLight::new(far, Vec3::ONE).unwrap()), Vec3::ZERO),
@@ -308,8 +427,11 @@ mod tests {
     }
 
     /// Returns the irradiance on both sides of a surface with normal z, from a light point.
-    fn point_irradiance(p: &LightPoint, x: Vec3) -> f64 {
-        p.incident_light(x).map_or(0.0, |a| f64::from(p.intensity.y * a.factor * a.wi.z.abs()))
+    fn point_irradiance(lights: &Lights, p: &LightPoint, x: Vec3) -> f64 {
+        p.incident_light(x).map_or(0.0, |a| {
+            let factor = a.factor * lights.mask(p.light, p.stratum, x, a.wi);
+            f64::from(p.intensity.y * factor * a.wi.z.abs())
+        })
     }
 
     #[test]
@@ -340,7 +462,7 @@ mod tests {
                             .all(|(x, upper_bound)| *upper_bound >= factor(&sample, *x)),
                         "{name}"
                     );
-                    mean += point_irradiance(&sample, x) / f64::from(n);
+                    mean += point_irradiance(&lights, &sample, x) / f64::from(n);
                 }
             });
             let expected = sampled_irradiance(&lights.all()[0], x, 100_000);
@@ -353,7 +475,8 @@ mod tests {
 
     #[test]
     fn points_approximate_the_light() {
-        for (name, light, x) in all() {
+        // The few directions behind a portal are too coarse.
+        for (name, light, x) in all().into_iter().filter(|(name, ..)| *name != "portal") {
             let lights = single_light(light);
             let tree = tree(
                 &lights,
@@ -363,7 +486,7 @@ mod tests {
                     ..PointOptions::default()
                 },
             );
-            let sum: f64 = tree.points().iter().map(|p| point_irradiance(p, x)).sum();
+            let sum: f64 = tree.points().iter().map(|p| point_irradiance(&lights, p, x)).sum();
             let expected = sampled_irradiance(&lights.all()[0], x, 100_000);
             // The coarse checkerboard mask has the greatest error.
             let tolerance = if name == "mask" { 0.15 } else { 0.05 };
@@ -514,7 +637,7 @@ mod tests {
                     );
                     let expected = sampled_irradiance(&lights.all()[0], Vec3::ZERO, 100_000);
                     assert!(
-                        (point_irradiance(p, Vec3::ZERO) / expected - 1.0).abs() < 2e-3,
+                        (point_irradiance(&lights, p, Vec3::ZERO) / expected - 1.0).abs() < 2e-3,
                         "irradiance of a sphere above the horizon is exact"
                     );
                 }

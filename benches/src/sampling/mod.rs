@@ -268,9 +268,9 @@ const RAYS: u32 = 4096;
 fn ray_time_ns(LoadedScene { scene, settings, .. }: &LoadedScene, light: &Environment) -> f64 {
     let (width, height) = (settings.resolution.0 as f32, settings.resolution.1 as f32);
     let secondary_ray = |(film, u): (Vec2, Vec2)| {
-        let ray = scene.camera.ray(film * vec2(width, height), Vec2::ZERO, 0.0);
-        let hit = scene.accel.intersect(&ray);
-        let surface = (!hit.is_miss()).then(|| scene.geometry.surface(&hit, ray.d))?;
+        let camera_ray = scene.camera.ray(film * vec2(width, height), Vec2::ZERO, 0.0)?.ray;
+        let hit = scene.accel.intersect(&camera_ray);
+        let surface = (!hit.is_miss()).then(|| scene.geometry.surface(&hit, camera_ray.d))?;
         let d = surface.frame.to_world(cosine_hemisphere(u));
         Some(Ray::new(surface.offset_ray_origin(d), d))
     };

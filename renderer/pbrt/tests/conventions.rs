@@ -83,7 +83,7 @@ fn close(a: f32, b: f32) -> bool {
 
 /// Returns the origin and direction of the ray through a raster position.
 fn ray(scene: &Scene, x: f32, y: f32) -> (Vec3, Vec3) {
-    let ray = scene.camera.ray(vec2(x, y), Vec2::ZERO, 0.0);
+    let ray = scene.camera.ray(vec2(x, y), Vec2::ZERO, 0.0).unwrap().ray;
     (ray.o, ray.d)
 }
 

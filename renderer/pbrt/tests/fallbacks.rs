@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 /// Unsupported settings => part of the message; part of the fallback.
 const UNSUPPORTED_SETTINGS: &str = r#"
-Camera "realistic" "string lensfile" "wide.dat" "float aperturediameter" 5 => "realistic"; perspective
-Camera "spherical" "string mapping" "equirectangular" => "spherical"; perspective
 Camera "perspective" "float zoom" 3 => "float zoom"; ignored
-Film "gbuffer" "string coordinatesystem" "world" => "gbuffer"; "rgb"
+Film "gbuffer" "string coordinatesystem" "world" => "gbuffer"; without u, v
+Film "gbuffer" => "gbuffer"; world space
+Camera "realistic" "string lensfile" "doublet.dat" "float aperturediameter" 50 => diameter of 50 mm; 20 mm
 Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"
 Film "rgb" "float maxcomponentvalue" 10 => "maxcomponentvalue"; unclamped
 Integrator "volpath" => "volpath"; without media
@@ -261,7 +261,11 @@ PixelFilter "sinc" "float xradius" 1 "float yradius" 2 "float tau" 2"#,
     (
         "CAMERA",
         r#"Camera "perspective" "float fov" 40 "float lensradius" 0.1 "float focaldistance" 5 "float frameaspectratio" 2 "float shutteropen" 0 "float shutterclose" 1
-Camera "orthographic" "float screenwindow" [-2 2 -1 1] "float lensradius" 0.1 "float focaldistance" 5 "float shutteropen" 0 "float shutterclose" 2"#,
+Camera "orthographic" "float screenwindow" [-2 2 -1 1] "float lensradius" 0.1 "float focaldistance" 5 "float shutteropen" 0 "float shutterclose" 2
+Camera "spherical" "string mapping" "equirectangular" "float lensradius" 0.1 "float focaldistance" 5 "float frameaspectratio" 2
+Camera "spherical" "string mapping" "equalarea" "float screenwindow" [-2 2 -1 1]
+Camera "realistic" "string lensfile" "doublet.dat" "float aperturediameter" 10 "float focusdistance" 5 "string aperture" "pentagon"
+Camera "realistic" "string lensfile" "doublet.dat" "string aperture" "good.png""#,
     ),
 ];
 

@@ -254,7 +254,7 @@ fn delta_lights_agree_with_bsdf_evaluation() {
                 &[],
                 &Overrides::default(),
             );
-            let ray = scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO, 0.0);
+            let ray = scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO, 0.0).unwrap().ray;
             let hit = scene.accel.intersect(&ray);
             let interaction = scene.geometry.surface(&hit, ray.d);
             let bsdf = Bsdf::new(&scene, &hit, &interaction);

@@ -3,6 +3,7 @@
 use super::Args;
 use crate::Error;
 use lightbound::film::{ChannelSpec, FeatureLayers, FilmOptions};
+use lightbound_pbrt::build::LoadedScene;
 
 /// A layer, or a group of layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -41,7 +42,27 @@ const DEFAULT: &[LayerName] = &[
     LayerName::Cuts,
 ];
 
+/// The layers of a file without `--layers`, for scenes with the film `gbuffer` of pbrt-v4.
+const FEATURE_FILM: &[LayerName] = &[
+    LayerName::Beauty,
+    LayerName::Albedo,
+    LayerName::Normal,
+    LayerName::Depth,
+    LayerName::Ids,
+    LayerName::Position,
+    LayerName::Variance,
+];
+
 impl Args {
+    /// These arguments, with the layers that the film of the scene selects if `--layers` does not.
+    pub(super) fn with_layers_of(&self, scene: &LoadedScene) -> Args {
+        let mut args = self.clone();
+        if args.layers.is_empty() {
+            args.layers = film_layers(scene).to_vec();
+        }
+        args
+    }
+
     /// Whether the image has a layer with the variance.
     pub(super) fn writes_variance(&self) -> bool {
         let is_variance = |name: &LayerName| matches!(name, LayerName::Variance | LayerName::All);
@@ -62,6 +83,11 @@ impl Args {
         let moments = self.writes_variance() || self.work.noise_threshold.is_some();
         Ok(FilmOptions { moments, ..film_options(&self.layers, channels) })
     }
+}
+
+/// The layers that the film of a scene selects; empty for the default ones.
+pub fn film_layers(scene: &LoadedScene) -> &'static [LayerName] {
+    if scene.has_feature_film { FEATURE_FILM } else { &[] }
 }
 
 /// The data that a film stores for some layers, or for the default ones if there are none.
@@ -109,6 +135,8 @@ mod tests {
         assert_eq!(film(&["--layers", "beauty"]), FilmOptions::default());
         let depth = FeatureLayers { depth: true, object: true, ..FeatureLayers::NONE };
         assert_eq!(film(&["--layers", "depth,object"]).features, depth);
+        let pbrt_film = film_options(FEATURE_FILM, &[]);
+        assert_eq!((pbrt_film.features, pbrt_film.moments), (FeatureLayers::ALL, true));
         let all = film(&["--layers", "all"]);
         assert_eq!((all.features, all.moments), (FeatureLayers::ALL, true));
         assert_eq!(

@@ -19,7 +19,7 @@ use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use finished::is_finished;
 use image_file::{Destination, ImageFile, default_output};
-pub use layers::{LayerName, film_options};
+pub use layers::{LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
@@ -60,7 +60,7 @@ Examples:
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
 
 /// Options of `render`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz); - reads stdin, and file names in the
@@ -282,6 +282,7 @@ pub fn render_source(
     }
 
     let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
+    let args = &args.with_layers_of(&loaded);
     let job = RenderJob {
         args,
         loaded: &loaded,

@@ -1,5 +1,6 @@
 //! The pixel samples of a tile: radiance, filter weight and denoiser features.
 
+use crate::camera::CameraRay;
 use crate::film::{Features, Sums, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::scene::Scene;
@@ -23,6 +24,8 @@ pub(super) struct Sample {
     pixel_sample: u32,
     /// Filter weight.
     pub weight: f32,
+    /// [`CameraRay::weight`]; 0 for samples without a path.
+    ray_weight: f32,
     /// Radiance, W·sr⁻¹·m⁻².
     radiance: Vec3,
 }
@@ -67,6 +70,7 @@ impl<'a> TileSamples<'a> {
                 y,
                 pixel_sample,
                 weight: 0.0,
+                ray_weight: 0.0,
                 radiance: Vec3::ZERO,
             }));
         }
@@ -88,9 +92,13 @@ impl<'a> TileSamples<'a> {
                 let raster = vec2(s.x as f32 + 0.5, s.y as f32 + 0.5) + offset;
                 let raster = raster * self.pixel_size;
                 let time = self.scene.camera.time(time.0[0][lane]);
-                let ray = self.scene.camera.ray(raster, vec2(lens_u, lens_v), time);
+                let camera_ray = self.scene.camera.ray(raster, vec2(lens_u, lens_v), time);
                 s.weight = weight;
-                add_path(ray, index, keys[lane]);
+                // Samples without a path stay black.
+                if let Some(CameraRay { ray, weight }) = camera_ray {
+                    s.ray_weight = weight;
+                    add_path(ray, index, keys[lane]);
+                }
                 index += 1;
             }
         }
@@ -156,7 +164,7 @@ impl<'a> TileSamples<'a> {
                 s.x,
                 s.y,
                 s.pixel_sample,
-                converted(light, s.radiance * factor(s.pixel_sample, s.weight)),
+                converted(light, s.radiance * (s.ray_weight * factor(s.pixel_sample, s.weight))),
             );
         }
     }

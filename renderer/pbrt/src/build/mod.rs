@@ -1,5 +1,6 @@
 //! Builds a [`Scene`] from the `Description` of a scene file.
 
+mod camera;
 mod integrator;
 mod lights;
 mod materials;
@@ -92,6 +93,8 @@ pub struct LoadedScene {
     pub filename: PathBuf,
     /// Crop window of the scene file in pixels, without overrides; may be empty.
     pub file_window: Window,
+    /// Whether the scene's film is `gbuffer`, whose images have layers of positions and variances.
+    pub has_feature_film: bool,
     /// Time to read the scene and its input files, and to compile its shaders.
     pub load_time: Duration,
     /// Time to build the lights and the acceleration structure.
@@ -180,6 +183,7 @@ pub fn load_source(
         white_balance,
         colour_space,
         filename,
+        has_features: has_feature_film,
     } = film;
     let settings = RenderSettings {
         resolution,
@@ -192,7 +196,16 @@ pub fn load_source(
         integrator,
     };
     let build_time = start.elapsed();
-    Ok(LoadedScene { scene, settings, filename, file_window, load_time, build_time, inputs })
+    Ok(LoadedScene {
+        scene,
+        settings,
+        filename,
+        file_window,
+        has_feature_film,
+        load_time,
+        build_time,
+        inputs,
+    })
 }
 
 /// What a colour stands for, which matters if it is converted to another white.

@@ -1,11 +1,10 @@
-//! Builds the camera, film, filter and sampler.
+//! Builds the film, filter and sampler.
 
-use super::{Builder, Overrides, motion};
+use super::{Builder, Overrides};
 use crate::describe::Description;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
-use glam::{DAffine3, Mat3};
-use lightbound::camera::{Camera, Projection, ScreenWindow};
+use glam::Mat3;
 use lightbound::filter::{Filter, FilterKind};
 use lightbound::settings::{ColourSpace, SamplingSettings};
 use lightbound::suggestion::did_you_mean;
@@ -13,7 +12,7 @@ use lightbound_image::layers::PixelRect;
 use lightbound_image::{Crop, MAX_PIXELS, Window};
 use lightbound_math::sampling::SamplerKind;
 use lightbound_math::spectrum::{SENSORS, white_balance_of_camera};
-use lightbound_math::{Transform, vec2};
+use lightbound_math::vec2;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -41,6 +40,8 @@ pub(super) struct Film {
     pub colour_space: ColourSpace,
     /// Name of the output file; empty if none.
     pub filename: PathBuf,
+    /// Whether the film is `gbuffer`.
+    pub has_features: bool,
 }
 
 impl Builder<'_> {
@@ -53,10 +54,14 @@ impl Builder<'_> {
         let default = self.default_entity("rgb");
         let film = d.film.as_ref().unwrap_or(&default);
         let p = &film.params;
-        let supported = self.check_supported("film", film, &["rgb"], |name| {
-            matches!(name, "gbuffer" | "spectral")
+        let supported = self.check_supported("film", film, &["rgb", "gbuffer"], |name| {
+            (name == "spectral")
                 .then_some("film \"rgb\"; EXR files have the layers that --layers selects")
         })?;
+        let has_features = film.name == "gbuffer";
+        if has_features {
+            self.check_gbuffer(film)?;
+        }
         let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
             n if (1..=MAX_RESOLUTION).contains(&n) => Ok(n as u32),
             n => Err(film
@@ -94,8 +99,7 @@ impl Builder<'_> {
                 "unclamped samples, which stay unbiased",
             )?;
         }
-        // Images store 32-bit floats regardless of `savefp16`. The diagonal affects realistic
-        // cameras only.
+        // Images store 32-bit floats regardless of `savefp16`. Realistic cameras read the diagonal.
         p.bool("savefp16")?;
         p.float("diagonal")?;
         if supported {
@@ -110,7 +114,29 @@ impl Builder<'_> {
             white_balance,
             colour_space,
             filename,
+            has_features,
         })
+    }
+
+    /// Checks the parameters of the film `gbuffer`, and warns about channels that EXR files lack.
+    fn check_gbuffer(&mut self, film: &Entity) -> Result<(), SceneError> {
+        let space = film.params.string("coordinatesystem")?.unwrap_or("camera");
+        if !matches!(space, "camera" | "world") {
+            let help = did_you_mean(space, ["camera", "world"], "use camera or world");
+            let message = format!("unknown \"coordinatesystem\" \"{space}\"");
+            return Err(film.error(message).help(help));
+        }
+        let (message, fallback) = match space {
+            "camera" => (
+                "film \"gbuffer\" in camera space is not supported",
+                "layers in world space; without u, v, dzdx and dzdy",
+            ),
+            _ => (
+                "film \"gbuffer\" is not supported with all its channels",
+                "its layers without u, v, dzdx and dzdy",
+            ),
+        };
+        self.warn(film, message, fallback)
     }
 
     /// Returns the crop window of the file: from `cropwindow`, from `pixelbounds`, or the full
@@ -181,75 +207,6 @@ impl Builder<'_> {
             });
         }
         Ok(window)
-    }
-
-    /// Builds the camera. Unsupported types fall back to perspective.
-    pub(super) fn camera(
-        &mut self,
-        d: &Description,
-        &Film { resolution, shutter, .. }: &Film,
-    ) -> Result<Camera, SceneError> {
-        let default = self.default_entity("perspective");
-        let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
-        let p = &camera.params;
-        let supported =
-            self.check_supported("camera", camera, &["perspective", "orthographic"], |name| {
-                matches!(name, "realistic" | "spherical").then_some("a perspective camera")
-            })?;
-        let positive = |name: &str, default: f32| match p.float(name)?.unwrap_or(default) {
-            x if x > 0.0 && x.is_finite() => Ok(x),
-            x => Err(camera.error(format!("\"{name}\" is {x}")).help("give a number above 0")),
-        };
-        let aspect = positive("frameaspectratio", resolution.0 as f32 / resolution.1 as f32)?;
-        let mut screen = ScreenWindow::from_aspect(aspect);
-        match p.floats("screenwindow")? {
-            None => (),
-            Some(&[x0, x1, y0, y1]) if x0 < x1 && y0 < y1 => {
-                screen = ScreenWindow { min: vec2(x0, y0), max: vec2(x1, y1) }
-            }
-            Some(_) => {
-                let error = camera.error("\"screenwindow\" is not a rectangle");
-                return Err(error.help("give x0, x1, y0, y1 with x0 < x1 and y0 < y1"));
-            }
-        }
-        let projection = match camera.name.as_str() {
-            "orthographic" => Projection::Orthographic,
-            _ => {
-                let fov = positive("fov", 90.0)?;
-                if fov >= 180.0 {
-                    return Err(camera
-                        .error(format!("\"fov\" is {fov}"))
-                        .help("give an angle below 180 degrees"));
-                }
-                Projection::Perspective { fov }
-            }
-        };
-        let lens_radius = p.float("lensradius")?.unwrap_or(0.0);
-        if !(lens_radius >= 0.0 && lens_radius.is_finite()) {
-            return Err(camera
-                .error(format!("\"lensradius\" is {lens_radius}"))
-                .help("give 0 or more"));
-        }
-        let focal_distance = positive("focaldistance", 1e6)?;
-        if supported {
-            self.warn_unused(camera)?;
-        }
-        let camera_from_world =
-            d.camera.as_ref().map_or(DAffine3::IDENTITY, |c| c.camera_from_world);
-        let to_render = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
-            camera
-                .error("the transform of the camera cannot be inverted")
-                .help("check for a scale of 0")
-        })?;
-        let still =
-            Camera::new(to_render, projection, screen, resolution, lens_radius, focal_distance)
-                .with_shutter(shutter);
-        let Some(end) = d.camera.as_ref().and_then(|c| c.end_camera_from_world) else {
-            return Ok(still);
-        };
-        let transforms = [camera_from_world, end].map(|transform| transform.inverse());
-        let motion = motion(&camera.location, "camera", transforms, d, shutter)?;
-        Ok(still.with_motion(motion))
     }
 
     /// Builds the reconstruction filter; Gaussian by default.

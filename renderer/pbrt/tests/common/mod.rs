@@ -111,6 +111,10 @@ pub fn write_test_files(folder: &Path) {
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
     std::fs::write(folder.join("good.ply"), ply).unwrap();
+    // A cemented achromatic doublet of 100 mm with a stop behind it.
+    let lens = "# radius thickness eta diameter, mm\n62.8 6 1.5168 25\n-45.7 2.5 1.6727 25\n\
+                -128.2 5 1 25\n0 90 0 20\n";
+    std::fs::write(folder.join("doublet.dat"), lens).unwrap();
     std::fs::write(folder.join("good.spd"), "# a glass\n300 1.6\n900 1.5\n").unwrap();
 }
 
@@ -261,8 +265,12 @@ pub fn brute_force(
         for i in 0..samples {
             let key = sampler.path_key(batch, 0, i);
             let random = |set| sampler.get4(key, set);
-            let radiance =
-                trace_path(scene, scene.camera.ray(centre, vec2(0.5, 0.5), 0.0), depth, random);
+            let radiance = trace_path(
+                scene,
+                scene.camera.ray(centre, vec2(0.5, 0.5), 0.0).unwrap().ray,
+                depth,
+                random,
+            );
             for (sum, x) in sum.iter_mut().zip(radiance.to_array()) {
                 *sum += f64::from(x) / f64::from(samples);
             }

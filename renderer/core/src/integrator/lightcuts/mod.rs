@@ -236,8 +236,8 @@ impl<'a> LightcutsWorker<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             self.rays.push(ray);
             self.paths.push(Path { throughput: Vec3::ONE, nm: None, sample, key });
-            self.cut_stats.push(SampleCutStats::default());
         });
+        self.cut_stats.resize(self.samples.len() as usize, SampleCutStats::default());
     }
 
     /// Adds the emission and the reflected direct light at a hit, and continues the path by

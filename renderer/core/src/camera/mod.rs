@@ -4,10 +4,19 @@
 //! space: pixels from the upper left corner. Rays are in the space of the scene's geometry: world
 //! space, or render space if it differs ([`crate::geometry`]).
 
+mod aperture;
+mod realistic;
+
 use crate::geometry::Motion;
-use glam::{DAffine3, DMat3};
+use crate::light::square_to_sphere;
+use glam::{DAffine3, DMat3, DVec2};
 use lightbound_math::sampling::warp;
 use lightbound_math::{Ray, Transform, Vec2, Vec3, vec2};
+use std::f32::consts::PI;
+use std::sync::Arc;
+
+pub use aperture::Aperture;
+pub use realistic::{LensElement, LensError, LensSystem};
 
 /// A rectangle of the image plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,13 +48,45 @@ pub enum Projection {
     Orthographic,
 }
 
-/// A thin-lens camera; a pinhole camera if the lens radius is 0.
-#[derive(Clone, Copy, Debug)]
+/// The map from a spherical camera's image to directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SphericalMapping {
+    /// The equal-area octahedral map of environment images.
+    EqualArea,
+    /// Longitude along x, and latitude along y.
+    Equirectangular,
+}
+
+/// A camera: a thin lens or pinhole, a view of all directions, or a system of lenses.
+#[derive(Clone, Debug)]
 pub struct Camera {
     to_world: Transform,
     motion: Option<Motion>,
     /// Times at which the shutter opens and closes, seconds.
     shutter: [f32; 2],
+    model: CameraModel,
+}
+
+#[derive(Clone, Debug)]
+enum CameraModel {
+    ThinLens(ThinLens),
+    Spherical {
+        mapping: SphericalMapping,
+        /// Width and height in pixels.
+        resolution: Vec2,
+    },
+    Realistic {
+        lens: Arc<LensSystem>,
+        /// Position of the raster's upper left corner on the film, m.
+        corner: DVec2,
+        /// Step on the film per pixel, right and down.
+        step: DVec2,
+    },
+}
+
+/// A thin-lens camera; a pinhole camera if the lens radius is 0.
+#[derive(Clone, Copy, Debug)]
+struct ThinLens {
     projection: Projection,
     /// Image-plane point of the raster's upper left corner, at z = 1 for perspective.
     corner: Vec2,
@@ -55,9 +96,18 @@ pub struct Camera {
     focal_distance: f32,
 }
 
+/// A ray with the weight of the light along it.
+#[derive(Clone, Copy, Debug)]
+pub struct CameraRay {
+    /// The ray; its direction is a unit vector.
+    pub ray: Ray,
+    /// Factor of the radiance: 1, except for systems of lenses.
+    pub weight: f32,
+}
+
 impl Camera {
-    /// Creates a camera for an image of `resolution` pixels, width and height. `focal_distance` is
-    /// used only if `lens_radius` is positive.
+    /// Creates a thin-lens camera for an image of `resolution` pixels, width and height.
+    /// `focal_distance` is used only if `lens_radius` is positive.
     pub fn new(
         to_world: Transform,
         projection: Projection,
@@ -71,16 +121,44 @@ impl Camera {
             Projection::Orthographic => 1.0,
         };
         let size = screen.max - screen.min;
-        Camera {
-            to_world,
-            motion: None,
-            shutter: [0.0, 1.0],
+        let lens = ThinLens {
             projection,
             corner: scale * vec2(screen.min.x, screen.max.y),
             step: scale * vec2(size.x / resolution.0 as f32, -size.y / resolution.1 as f32),
             lens_radius,
             focal_distance,
-        }
+        };
+        Camera::with_model(to_world, CameraModel::ThinLens(lens))
+    }
+
+    /// Creates a camera that sees all directions. +y of camera space is up.
+    pub fn spherical(
+        to_world: Transform,
+        mapping: SphericalMapping,
+        resolution: (u32, u32),
+    ) -> Camera {
+        let resolution = vec2(resolution.0 as f32, resolution.1 as f32);
+        Camera::with_model(to_world, CameraModel::Spherical { mapping, resolution })
+    }
+
+    /// Creates a camera with a system of lenses. `diagonal` is that of the film in m, for which the
+    /// system was created. Units of camera space are metres.
+    pub fn realistic(
+        to_world: Transform,
+        lens: LensSystem,
+        diagonal: f64,
+        resolution: (u32, u32),
+    ) -> Camera {
+        let pixels = DVec2::new(f64::from(resolution.0), f64::from(resolution.1));
+        let size = diagonal * pixels.normalize();
+        // The image on the film is upside down.
+        let (corner, step) =
+            (0.5 * size * DVec2::new(1.0, -1.0), size / pixels * DVec2::new(-1.0, 1.0));
+        Camera::with_model(to_world, CameraModel::Realistic { lens: lens.into(), corner, step })
+    }
+
+    fn with_model(to_world: Transform, model: CameraModel) -> Camera {
+        Camera { to_world, motion: None, shutter: [0.0, 1.0], model }
     }
 
     /// Sets the times at which the shutter opens and closes, seconds. The default is from 0 to 1.
@@ -127,8 +205,43 @@ impl Camera {
     }
 
     /// Generates the ray through a raster point and a lens point at `time`, seconds, for `lens`
-    /// uniform in [0, 1)². The direction of the ray is a unit vector.
-    pub fn ray(&self, raster: Vec2, lens: Vec2, time: f32) -> Ray {
+    /// uniform in [0, 1)². `None` if the lens blocks the ray.
+    pub fn ray(&self, raster: Vec2, lens: Vec2, time: f32) -> Option<CameraRay> {
+        let (o, d, weight) = match &self.model {
+            CameraModel::ThinLens(thin) => {
+                let (o, d) = thin.ray(raster, lens);
+                (o, d, 1.0)
+            }
+            CameraModel::Spherical { mapping, resolution } => {
+                (Vec3::ZERO, spherical_direction(*mapping, raster / *resolution), 1.0)
+            }
+            CameraModel::Realistic { lens: system, corner, step } => {
+                let (ray, weight) = system.sample(*corner + *step * raster.as_dvec2(), lens)?;
+                (ray.o.as_vec3(), ray.d.as_vec3(), weight)
+            }
+        };
+        let to_world = self.transform(time);
+        let ray = Ray { time, ..Ray::new(to_world.point(o), to_world.vector(d).normalize()) };
+        Some(CameraRay { ray, weight })
+    }
+
+    /// Returns the distance of a point from the camera along the viewing axis at `time`, seconds;
+    /// for a spherical camera, the distance in space.
+    pub fn depth(&self, p: Vec3, time: f32) -> f32 {
+        let to_world = self.transform(time);
+        let d = p - to_world.point(Vec3::ZERO);
+        match self.model {
+            CameraModel::Spherical { .. } => d.length(),
+            CameraModel::ThinLens(_) | CameraModel::Realistic { .. } => {
+                d.dot(to_world.vector(Vec3::Z).normalize())
+            }
+        }
+    }
+}
+
+impl ThinLens {
+    /// Returns origin and direction of a ray in camera space.
+    fn ray(&self, raster: Vec2, lens: Vec2) -> (Vec3, Vec3) {
         let on_plane = self.corner + self.step * raster;
         let (mut o, mut d) = match self.projection {
             Projection::Perspective { .. } => (Vec3::ZERO, on_plane.extend(1.0)),
@@ -140,15 +253,34 @@ impl Camera {
             o += shift;
             d = focus - o;
         }
-        let to_world = self.transform(time);
-        Ray { time, ..Ray::new(to_world.point(o), to_world.vector(d).normalize()) }
+        (o, d)
     }
+}
 
-    /// Returns the distance of a point from the camera along the viewing axis at `time`, seconds.
-    pub fn depth(&self, p: Vec3, time: f32) -> f32 {
-        let to_world = self.transform(time);
-        (p - to_world.point(Vec3::ZERO)).dot(to_world.vector(Vec3::Z).normalize())
+/// Returns the direction of a spherical camera at a position of the image, from (0, 0) at the upper
+/// left corner to (1, 1); filters also sample positions outside.
+fn spherical_direction(mapping: SphericalMapping, at: Vec2) -> Vec3 {
+    let d = match mapping {
+        SphericalMapping::EqualArea => square_to_sphere(wrap_equal_area(at)),
+        SphericalMapping::Equirectangular => {
+            let (theta, phi) = (PI * at.y, 2.0 * PI * at.x);
+            let (sin, cos) = (libm::sinf(theta), libm::cosf(theta));
+            Vec3::new(sin * libm::cosf(phi), sin * libm::sinf(phi), cos)
+        }
+    };
+    Vec3::new(d.x, d.z, d.y)
+}
+
+/// Maps positions beyond an edge of the octahedral map back through the same edge, mirrored at its
+/// midpoint.
+fn wrap_equal_area(mut at: Vec2) -> Vec2 {
+    for _ in 0..2 {
+        if at.x < 0.0 || at.x > 1.0 {
+            at = vec2(if at.x < 0.0 { -at.x } else { 2.0 - at.x }, 1.0 - at.y);
+        }
+        at = vec2(at.y, at.x);
     }
+    at.clamp(Vec2::ZERO, Vec2::ONE)
 }
 
 #[cfg(test)]
@@ -165,11 +297,12 @@ mod tests {
     #[test]
     fn perspective_field_of_view_is_along_the_shorter_side() {
         let c = camera(Projection::Perspective { fov: 90.0 }, 0.0);
-        let centre = c.ray(vec2(100.0, 50.0), Vec2::ZERO, 0.0);
+        let ray = |at| c.ray(at, Vec2::ZERO, 0.0).unwrap().ray;
+        let centre = ray(vec2(100.0, 50.0));
         assert!((centre.d - Vec3::Z).length() < 1e-6);
-        let top = c.ray(vec2(100.0, 0.0), Vec2::ZERO, 0.0);
+        let top = ray(vec2(100.0, 0.0));
         assert!((top.d - vec3(0.0, 1.0, 1.0).normalize()).length() < 1e-6);
-        let right = c.ray(vec2(200.0, 50.0), Vec2::ZERO, 0.0);
+        let right = ray(vec2(200.0, 50.0));
         assert!((right.d - vec3(2.0, 0.0, 1.0).normalize()).length() < 1e-6);
     }
 
@@ -177,7 +310,7 @@ mod tests {
     fn look_at_projects_the_target_to_the_centre() {
         let eye = vec3(3.0, 1.0, -2.0);
         let c = Camera::look_at(eye, vec3(0.0, 1.0, -2.0), Vec3::Y, 90.0, (100, 100));
-        let at = |x, y| c.ray(vec2(x, y), Vec2::ZERO, 0.0).d;
+        let at = |x, y| c.ray(vec2(x, y), Vec2::ZERO, 0.0).unwrap().ray.d;
         assert!((at(50.0, 50.0) + Vec3::X).length() < 1e-6);
         // +y is up, and +z is to the right.
         assert!(at(50.0, 0.0).y > 0.5 && at(100.0, 50.0).z > 0.5);
@@ -185,7 +318,7 @@ mod tests {
 
     #[test]
     fn orthographic_rays_are_parallel() {
-        let r = camera(Projection::Orthographic, 0.0).ray(vec2(0.0, 0.0), Vec2::ZERO, 0.0);
+        let r = camera(Projection::Orthographic, 0.0).ray(Vec2::ZERO, Vec2::ZERO, 0.0).unwrap().ray;
         assert_eq!((r.o, r.d), (vec3(-2.0, 1.0, 0.0), Vec3::Z));
     }
 
@@ -194,7 +327,7 @@ mod tests {
         for projection in [Projection::Perspective { fov: 40.0 }, Projection::Orthographic] {
             let c = camera(projection, 0.3);
             let at_focus = |lens| {
-                let r = c.ray(vec2(37.0, 61.0), lens, 0.0);
+                let r = c.ray(vec2(37.0, 61.0), lens, 0.0).unwrap().ray;
                 r.at((4.0 - r.o.z) / r.d.z)
             };
             let a = at_focus(vec2(0.1, 0.9));
@@ -222,6 +355,34 @@ mod tests {
     }
 
     #[test]
+    fn spherical_images_cover_all_directions() {
+        let camera = |mapping| Camera::spherical(Transform::IDENTITY, mapping, (200, 100));
+        let at = |mapping, x, y| {
+            let ray = camera(mapping).ray(vec2(x, y), Vec2::ZERO, 0.0).unwrap();
+            assert_eq!((ray.weight, ray.ray.o), (1.0, Vec3::ZERO));
+            ray.ray.d
+        };
+        let close = |a: Vec3, b: Vec3| (a - b).length() < 1e-5;
+        let latlong = |x, y| at(SphericalMapping::Equirectangular, x, y);
+        assert!(close(latlong(0.0, 50.0), Vec3::X) && close(latlong(50.0, 50.0), Vec3::Z));
+        assert!(close(latlong(30.0, 0.0), Vec3::Y) && close(latlong(30.0, 100.0), -Vec3::Y));
+        // The zenith is at the centre, and the horizon is a diamond.
+        let equal_area = |x, y| at(SphericalMapping::EqualArea, x, y);
+        assert!(close(equal_area(100.0, 50.0), Vec3::Y) && close(equal_area(0.0, 0.0), -Vec3::Y));
+        assert!(
+            close(equal_area(200.0, 50.0), Vec3::X) && close(equal_area(100.0, 100.0), Vec3::Z)
+        );
+        // Beyond an edge, directions continue on the other half of the same edge.
+        for x in [20.0, 90.0, 150.0] {
+            assert!(equal_area(x, -0.01).distance(equal_area(x, 0.01)) < 1e-2, "{x}");
+            assert!(equal_area(x, 100.01).distance(equal_area(x, 99.99)) < 1e-2, "{x}");
+        }
+        assert!(
+            (camera(SphericalMapping::EqualArea).depth(vec3(2.0, -1.0, 2.0), 0.0) - 3.0).abs() < 1e-6
+        );
+    }
+
+    #[test]
     fn moving_camera_has_a_ray_for_each_time() {
         let start = DAffine3::IDENTITY;
         let end = DAffine3::from_translation(dvec3(0.0, 0.0, 8.0));
@@ -231,7 +392,7 @@ mod tests {
             .with_shutter(shutter)
             .with_motion(motion);
         assert_eq!([0.0, 0.5].map(|u| c.time(u)), [1.0, 2.0]);
-        let ray = c.ray(vec2(100.0, 50.0), Vec2::ZERO, 2.0);
+        let ray = c.ray(vec2(100.0, 50.0), Vec2::ZERO, 2.0).unwrap().ray;
         assert!(ray.time == 2.0 && (ray.o - vec3(0.0, 0.0, 4.0)).length() < 1e-6, "{ray:?}");
         assert_eq!(c.depth(vec3(1.0, 0.0, 10.0), 3.0), 4.0);
     }

@@ -53,6 +53,28 @@ const PATH_PARAMS: [&str; 6] =
 const LIGHTCUTS_PARAMS: [&str; 8] =
     ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
 
+/// Returns what replaces an integrator of pbrt-v4; `None` if there is none of this name.
+fn fallback(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "volpath" | "simplevolpath" => "integrator \"path\", without media",
+        "bdpt" | "mlt" => {
+            "integrator \"path\" with the same mean, and more noise in caustics and in light \
+             through narrow openings"
+        }
+        "sppm" => "integrator \"path\" without its bias, and with more noise in caustics",
+        "lightpath" => {
+            "integrator \"path\", which also shows light that specular surfaces reflect to the camera"
+        }
+        "simplepath" => "integrator \"path\" with the same mean, and less noise",
+        "randomwalk" => "integrator \"path\" with less noise, and with lights that have no surface",
+        "ambientocclusion" => {
+            "integrator \"path\", which shows the light of the scene instead of ambient occlusion"
+        }
+        "function" => "integrator \"path\"; it is a test of samplers, which has no scene",
+        _ => return None,
+    })
+}
+
 impl Builder<'_> {
     /// Reads the integrator and its settings.
     pub(super) fn integrator(
@@ -63,23 +85,7 @@ impl Builder<'_> {
         let default = self.default_entity(MethodName::default().name());
         let integrator = d.integrator.as_ref().unwrap_or(&default);
         let p = &integrator.params;
-        let unsupported = [
-            "volpath",
-            "bdpt",
-            "mlt",
-            "sppm",
-            "lightpath",
-            "simplepath",
-            "simplevolpath",
-            "randomwalk",
-            "ao",
-            "function",
-        ];
         if overrides.integrator.is_none() {
-            let fallback = |name: &str| match name {
-                "volpath" => Some("integrator \"path\", without media"),
-                _ => unsupported.contains(&name).then_some("integrator \"path\""),
-            };
             self.check_supported("integrator", integrator, MethodName::NAMES, fallback)?;
         }
         let file_method = MethodName::from_name(&integrator.name).unwrap_or_default();

@@ -11,6 +11,8 @@ mod shader_textures;
 mod shaders;
 mod shapes;
 mod spectra;
+#[cfg(test)]
+mod support;
 mod textures;
 mod value_checks;
 
@@ -131,8 +133,22 @@ pub fn load_source(
 ) -> Result<LoadedScene, SceneError> {
     let start = Instant::now();
     let mut description = describe(source, diagnostics)?;
-    let origin = render_space::origin(&description);
-    render_space::translate(&mut description, -origin);
+    build_scene(&mut description, source, shaders, overrides, diagnostics, start)
+}
+
+/// Builds a described scene, and translates the description to render space. `start` is when
+/// loading started.
+fn build_scene(
+    description: &mut Description,
+    source: &Arc<Source>,
+    shaders: &[NamedShader],
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+    start: Instant,
+) -> Result<LoadedScene, SceneError> {
+    let origin = render_space::origin(description);
+    render_space::translate(description, -origin);
+    let description = &*description;
     let mut builder = Builder {
         folder: description.folder.clone(),
         inputs: description.inputs.clone(),
@@ -146,16 +162,16 @@ pub fn load_source(
         emission_images: HashMap::new(),
         environment: overrides.environment.clone(),
     };
-    let film = builder.film(&description, overrides)?;
-    let camera = builder.camera(&description, &film)?;
-    let filter = builder.filter(&description)?;
-    let sampling = builder.sampler(&description, overrides)?;
-    let integrator = builder.integrator(&description, overrides)?;
-    builder.check_media(&description)?;
-    builder.build_textures(&description)?;
-    let materials = builder.materials(&description)?;
-    let mut lights = builder.lights(&description, origin)?;
-    let shapes = builder.shapes(&description, &materials, (origin, film.shutter), &mut lights)?;
+    let film = builder.film(description, overrides)?;
+    let camera = builder.camera(description, &film)?;
+    let filter = builder.filter(description)?;
+    let sampling = builder.sampler(description, overrides)?;
+    let integrator = builder.integrator(description, overrides)?;
+    builder.check_media(description)?;
+    builder.build_textures(description)?;
+    let materials = builder.materials(description)?;
+    let mut lights = builder.lights(description, origin)?;
+    let shapes = builder.shapes(description, &materials, (origin, film.shutter), &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
 

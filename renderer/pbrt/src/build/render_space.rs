@@ -53,10 +53,11 @@ fn light_position(light: &LightEntity) -> Option<DVec3> {
     match light.entity.name.as_str() {
         "infinite" | "distant" | "sky" => None,
         // If "from" is invalid, building the light reports the error.
-        _ => {
+        "point" | "spot" => {
             let from = light.entity.params.point3("from").ok().flatten().unwrap_or_default();
             Some(light.ctm.transform_point3(from.as_dvec3()))
         }
+        _ => Some(light.ctm.translation),
     }
 }
 

@@ -254,27 +254,29 @@ impl Builder<'_> {
             &[&low_discrepancy[..], &["independent"]].concat(),
             |_| None,
         )?;
-        let spp = match (p.int("pixelsamples")?, sampler.name.as_str()) {
-            (Some(n), _) => n,
-            (None, "stratified") => {
+        let spp = match sampler.name.as_str() {
+            "stratified" => {
                 let (x, y) = (p.int("xsamples")?.unwrap_or(4), p.int("ysamples")?.unwrap_or(4));
                 if x.min(y) < 1 {
                     return Err(sampler
                         .error(format!("{x} × {y} samples per pixel"))
                         .help("give 1 or more of each"));
                 }
+                // Samples are always jittered.
+                p.bool("jitter")?;
                 x.saturating_mul(y)
             }
-            (None, "independent") => 4,
-            (None, _) => 16,
+            "independent" => p.int("pixelsamples")?.unwrap_or(4),
+            _ => p.int("pixelsamples")?.unwrap_or(16),
         };
         if spp < 1 {
             return Err(sampler.error(format!("{spp} samples per pixel")).help("give 1 or more"));
         }
         let seed = p.int("seed")?.map(|n| n as u32).or(self.options(d)?).unwrap_or(0);
-        // Samples are always Owen-scrambled and jittered.
-        p.string("randomization")?;
-        p.bool("jitter")?;
+        if matches!(sampler.name.as_str(), "halton" | "paddedsobol" | "sobol" | "zsobol") {
+            // Samples are always Owen-scrambled.
+            p.string("randomization")?;
+        }
         self.warn_unused(sampler)?;
         let kind = if sampler.name == "independent" {
             SamplerKind::Independent

@@ -114,7 +114,11 @@ impl Builder<'_> {
                     lights.push(AnyLight::Area(light));
                 }
             }
-            let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
+            let name = match shape.entity.name.as_str() {
+                "plymesh" => shape.entity.params.string("filename")?,
+                _ => None,
+            };
+            let name = name.unwrap_or(&shape.entity.name);
             object_names.resize(geometry.primitives.len(), name.to_string());
         }
         geometry.world = 0..geometry.primitives.len() as u32;

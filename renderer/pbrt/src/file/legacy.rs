@@ -66,7 +66,7 @@ pub fn entity(context: LegacyContext, name: &str) -> Option<&'static str> {
             "write \"path\" with \"integer maxdepth\" 1"
         }
         (LegacyContext::Integrator, "whitted") => "write \"simplepath\"",
-        (LegacyContext::Integrator, "ambientocclusion") => "write \"ao\"",
+        (LegacyContext::Integrator, "ao") => "write \"ambientocclusion\"",
         (LegacyContext::Camera, "environment") => {
             "write \"spherical\" with \"string mapping\" \"equirectangular\""
         }

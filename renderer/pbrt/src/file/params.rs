@@ -355,6 +355,12 @@ impl ParamSet {
         nearest(unused, candidates).filter(|_| unused.len() >= MIN_LEN).map(str::to_owned)
     }
 
+    /// Returns the names that accessors did not find while parameters were unused.
+    #[cfg(test)]
+    pub(crate) fn missing(&self) -> BTreeSet<String> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Returns the declared type of a parameter.
     pub fn type_of(&self, name: &str) -> Option<ParamType> {
         self.find(name).map(|p| p.ty)

@@ -36,6 +36,10 @@ MATERIALS = {
     "diffusetransmission": "reflectance transmittance scale",
     "mix": "materials amount",
 }
+# Parameters of all materials but mixtures.
+BUMPS = {"displacement", "normalmap"}
+# Mitsuba also adjusts normals and light near the horizon, unless told otherwise.
+PBRT_BUMPS = {"use_shadowing_function": False, "flip_invalid_normals": False}
 PLANAR = ["v1", "v2", "udelta", "vdelta"]
 IMAGE = "filename uscale vscale wrap filter encoding scale invert mapping".split() + PLANAR
 
@@ -154,7 +158,7 @@ class Surfaces:
         self.materials[name] = self.material(p.pop("type")[0], p)
 
     def material(self, kind, p):
-        known = set(MATERIALS.get(kind, "").split())
+        known = set(MATERIALS.get(kind, "").split()) | (set() if kind == "mix" else BUMPS)
         assert set(p) <= known, f"material {kind} cannot be translated: {p}"
         components = [self.materials[name] for name in p.get("materials", [])]
         textures = list(self.referenced_textures(p))
@@ -162,8 +166,8 @@ class Surfaces:
         mappings = {tuple(tuple(t.get(name, [0.0])) for name in PLANAR) for t in planar}
         assert not mappings or len(textures) == 1, "a planar texture must be the only texture"
         assert not any(c.planar for c in components), "mixtures must not have planar textures"
-        bsdf = self.bsdf(kind, p)
-        textured = bool(textures) or any(c.textured for c in components)
+        bsdf = self.bumped(self.bsdf(kind, p), p)
+        textured = bool(textures) or "normalmap" in p or any(c.textured for c in components)
         return Material(mi.load_dict(bsdf) if isinstance(bsdf, dict) else bsdf, textured, *mappings)
 
     def referenced_textures(self, p):
@@ -195,6 +199,16 @@ class Surfaces:
                 first, second = (self.materials[name].bsdf for name in p["materials"])
                 weight = self.value(p["amount"])
                 return {"type": "blendbsdf", "weight": weight, "first": first, "second": second}
+
+    def bumped(self, bsdf, p):
+        """Returns a BSDF with the bump map or normal map of a material."""
+        if "normalmap" in p:
+            normals = self.image({"filename": p["normalmap"], "encoding": ["linear"]}, 1.0)
+            return {"type": "normalmap", "normalmap": normals, "nested": bsdf, **PBRT_BUMPS}
+        if "displacement" in p:
+            height = self.value(p["displacement"])
+            return {"type": "bumpmap", "height": height, "nested": bsdf, **PBRT_BUMPS}
+        return bsdf
 
     def diffuse(self, reflectance):
         """Returns a diffuse BSDF. A `mix` texture becomes an equivalent blend of BSDFs."""

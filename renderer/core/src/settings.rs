@@ -83,6 +83,8 @@ impl Default for SamplingSettings {
 pub struct IntegratorSettings {
     /// Maximum number of scattering events on a path; 1 is direct light only.
     pub max_depth: u32,
+    /// The falloff of light at the shadow terminator.
+    pub shadow_terminator: ShadowTerminator,
     /// The algorithm.
     pub method: Method,
 }
@@ -90,7 +92,11 @@ pub struct IntegratorSettings {
 impl Default for IntegratorSettings {
     /// Path tracing with up to five scattering events.
     fn default() -> IntegratorSettings {
-        IntegratorSettings { max_depth: 5, method: Method::Path(PathSettings::default()) }
+        IntegratorSettings {
+            max_depth: 5,
+            shadow_terminator: ShadowTerminator::default(),
+            method: Method::Path(PathSettings::default()),
+        }
     }
 }
 
@@ -181,6 +187,15 @@ choice! {
     MethodName: Path {
         Path = "path": "Path tracing: global illumination",
         Lightcuts = "lightcuts": "Direct light of many lights, by clusters with bounded errors",
+    }
+}
+choice! {
+    /// The falloff of light where shading normals differ from the surface.
+    ShadowTerminator: Hard {
+        Hard = "hard": "At the surface's horizon, abruptly, as in pbrt-v4",
+        Soft = "soft":
+            "Smoothly towards the surface's horizon, for all materials but mirrors and smooth glass \
+             (Chiang et al. 2019)",
     }
 }
 choice! {

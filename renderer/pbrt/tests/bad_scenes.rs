@@ -76,6 +76,7 @@ Integrator "lightcuts" "float error" nan => nan; number
 Integrator "lightcuts" "integer maxcut" 0 => "maxcut" is 0; 1 or more
 Integrator "lightcuts" "string errormode" "clustre" => "errormode" of "lightcuts"; did you mean "cluster"
 Integrator "lightcuts" "string errormode" "sum" => unknown; "sum"; the values are cluster, total
+Integrator "lightcuts" "string shadowterminator" "sft" => "shadowterminator" of "lightcuts"; did you mean "soft"
 Integrator "path" "string bsdfsampling" "boundz" => "bsdfsampling" of "path"; did you mean "bounds"
 Integrator "lightcuts" "string mode" "random" => unknown "mode"; "random"; deterministic, stochastic
 Integrator "lightcuts" "integer cutsize" 0 => "cutsize" is 0; 1 or more
@@ -183,6 +184,11 @@ Translate 1e300 0 0 Translate 1e308 0 0 Scale 1e200 1 1 Scale 1e200 1 1 Shape "s
 # Materials.
 Material "difuse" => unknown material; did you mean "diffuse"
 Material "matte" => matte; "diffuse"
+Material "diffuse" "string normalmap" "no.png" => normalmap; no.png; relative
+Material "diffuse" "string normalmap" "height.pfm" => normalmap; height.pfm has one channel; "texture displacement"
+Material "diffuse" "texture displacement" "missing" => texture "missing" is not defined; define
+Material "diffuse" "spectrum displacement" [300 1 900 1] => spectrum displacement; "float displacement"
+Texture "f" "float" "constant" Material "diffuse" "texture normalmap" "f" => texture normalmap; "string normalmap"
 Material "diffuse" "float reflectance" 0.5 => float reflectance; "rgb reflectance"
 Material "diffuse" "texture reflectance" "wod" Texture "wood" "spectrum" "constant" => "wod"; "wood"
 Texture "f" "float" "constant" Material "diffuse" "texture reflectance" "f" => type spectrum; "f"; define

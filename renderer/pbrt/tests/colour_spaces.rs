@@ -23,7 +23,7 @@ fn colours(world: &str) -> (Vec<Vec3>, Vec<Vec3>) {
         AnyLight::Point(light) => light.intensity(),
         other => panic!("{other:?}"),
     };
-    let lookup = Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: Vec2::ZERO };
+    let lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
     let k = |material: &Material| match material {
         Material::Surface { specular: Some(Specular::Conductor(c)), .. } => Some(c.k.rgb(&lookup)),
         _ => None,
@@ -150,7 +150,7 @@ fn chromaticities_of_exr_environments_are_converted() {
     );
     let AnyLight::Environment(light) = &scene.lights.all()[0] else { panic!() };
     assert_close(light.mean(), vec3(1.0468, 0.9945, 0.9153));
-    let lookup = Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: Vec2::ZERO };
+    let lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
     let Material::Surface { specular: Some(Specular::Conductor(metal)), .. } = &scene.materials[1]
     else {
         panic!()

@@ -530,7 +530,7 @@ fn film_gain_depends_on_iso_and_shutter() {
 
 /// Returns the values of a shader parameter of the last material.
 fn parameter(scene: &Scene, name: &str, lookup: &Lookup) -> Vec<f32> {
-    let Some(Material::Surface { specular: None, scattering: Some(instance) }) =
+    let Some(Material::Surface { specular: None, scattering: Some(instance), .. }) =
         scene.materials.last()
     else {
         panic!("the last material is not a shader: {:?}", scene.materials)
@@ -547,9 +547,9 @@ fn parameter(scene: &Scene, name: &str, lookup: &Lookup) -> Vec<f32> {
 fn materials_accept_spectra_and_textures() {
     let folder = SceneFolder::new();
     let scene = |text: &str| folder.world(&format!("{text} Shape \"sphere\""));
-    let at = |u: f32| Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: vec2(u, 0.5) };
+    let at = |u: f32| Lookup::at_point(Vec3::ZERO, Vec3::Z, vec2(u, 0.5));
     let specular = |text: &str| match scene(text).materials.pop() {
-        Some(Material::Surface { specular: Some(specular), scattering: None }) => specular,
+        Some(Material::Surface { specular: Some(specular), scattering: None, .. }) => specular,
         other => panic!("{text}: {other:?}"),
     };
     let eta = |text: &str| match specular(text) {

@@ -53,8 +53,9 @@ Material "subsurface" "rgb reflectance" [1 1 1] "rgb mfp" [1 2 3] "float eta" 1.
 Material "hair" "float eta" 0.5 Shape "sphere" => index of refraction of 0.5; the index 1
 Material "hair" "rgb sigma_a" [1 1 1] "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => both "sigma_a" and "eumelanin"; "sigma_a"
 Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" with reflectance 0.5
-Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; smooth
-Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
+Material "diffuse" "string normalmap" "normals.pfm" "texture displacement" "grey" Shape "sphere" => both a "normalmap" and a "displacement"; normal map alone
+Material "mix" "string materials" ["red" "steel"] "texture displacement" "grey" Shape "sphere" => "texture displacement" of "mix"; ignored
+Material "interface" "string normalmap" "normals.pfm" Shape "sphere" => "string normalmap" of "interface"; ignored
 Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; ignored
 Material "coateddiffuse" "rgb albedo" [1 1 1] Shape "sphere" => "rgb albedo"; ignored
 Material "coateddiffuse" "integer maxdepth" 9 Shape "sphere" => "maxdepth" 9 of "coateddiffuse"; all reflections
@@ -135,7 +136,7 @@ Film "rgb" "string filename" "out.exr" "integer xresolution" 20 "integer yresolu
   "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "canon_eos_5d_mkiv" "float whitebalance" 5000
 SAMPLER
 FILTER
-Integrator "path" "integer maxdepth" 3 "bool regularize" false "string lightsampler" "bvh"
+Integrator "path" "integer maxdepth" 3 "string shadowterminator" "soft" "bool regularize" false "string lightsampler" "bvh"
 Accelerator "bvh" "integer maxnodeprims" 4 "string splitmethod" "sah"
 TransformTimes 0 1 LookAt 0 0 -5  0 0 0  0 1 0
 CAMERA
@@ -202,6 +203,10 @@ MakeNamedMaterial "p" "string type" "coatedconductor" "rgb reflectance" [0.3 0.4
   "float interface.uroughness" 0.2 "float interface.vroughness" 0.1 "spectrum interface.eta" "glass-BK7" "texture thickness" "f"
 MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughness" 0.2 "texture conductor.vroughness" "f"
   "float interface.roughness" 0 "bool remaproughness" false
+MakeNamedMaterial "e" "string type" "diffuse" "texture displacement" "image"
+MakeNamedMaterial "e2" "string type" "coatedconductor" "string normalmap" "normals.pfm"
+MakeNamedMaterial "e3" "string type" "shader" "string filename" "conductor" "texture displacement" "solid"
+MakeNamedMaterial "e4" "string type" "mix" "string materials" ["e" "e3"]
 MakeNamedMaterial "z" "string type" "mix" "string materials" ["y" "l"] "texture amount" "f"
 MakeNamedMaterial "y" "string type" "mix" "string materials" ["i" "g"] "float amount" 0.3
 MakeNamedMaterial "w" "string type" "mix" "string materials" ["i" "g"] "texture amount" "slope"
@@ -228,6 +233,7 @@ NamedMaterial "x" Shape "disk" "float height" 5 NamedMaterial "l" Shape "sphere"
 NamedMaterial "v" Shape "disk" "float height" 5.5 NamedMaterial "c" Shape "sphere" "float radius" 0.5
 NamedMaterial "p" Shape "disk" "float height" 5.7 NamedMaterial "q" Shape "sphere" "float radius" 0.6
 NamedMaterial "z" Shape "disk" "float height" 4
+NamedMaterial "e4" Shape "disk" "float height" 4.2 NamedMaterial "e2" Shape "sphere" "float radius" 0.7
 Attribute "shape" "float radius" 0.3
 AttributeBegin ReverseOrientation Translate 0 0 6 Scale 1 2 1 Rotate 30 0 0 1 ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]
   AreaLightSource "diffuse" "rgb L" [1 2 3] "float scale" 2 "bool twosided" true "float power" 9

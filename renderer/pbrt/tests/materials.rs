@@ -337,7 +337,7 @@ fn scenes_without_shaders_are_rendered() {
         |material: &Material| matches!(material, Material::Surface { scattering: Some(_), .. });
     assert_eq!(scene.materials.iter().filter(|material| has_shader(material)).count(), 1);
     *scene.materials.iter_mut().find(|material| has_shader(material)).unwrap() =
-        Material::Surface { specular: None, scattering: None };
+        Material::Surface { specular: None, scattering: None, bump: None };
     scene.shaders.clear();
     let without = render(&scene, 2);
     assert!(
@@ -360,7 +360,7 @@ fn material_without_components_is_black() {
         ),
     );
     for material in &mut scene.materials {
-        *material = Material::Surface { specular: None, scattering: None };
+        *material = Material::Surface { specular: None, scattering: None, bump: None };
     }
     let image = render(&scene, 2);
     assert_eq!(image.invalid_samples, 0);

@@ -207,9 +207,9 @@ impl SceneInfo {
 fn kind(material: &Material) -> &'static str {
     match material {
         Material::Mix { .. } => "mix",
-        Material::Surface { specular: Some(_), scattering: Some(_) } => "specular and shader",
-        Material::Surface { specular: Some(_), scattering: None } => "specular",
-        Material::Surface { specular: None, scattering: Some(_) } => "shader",
-        Material::Surface { specular: None, scattering: None } => "black",
+        Material::Surface { specular: Some(_), scattering: Some(_), .. } => "specular and shader",
+        Material::Surface { specular: Some(_), scattering: None, .. } => "specular",
+        Material::Surface { specular: None, scattering: Some(_), .. } => "shader",
+        Material::Surface { specular: None, scattering: None, .. } => "black",
     }
 }

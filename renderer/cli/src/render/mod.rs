@@ -24,7 +24,7 @@ use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
-use lightbound::settings::{ColourSpace, MethodName};
+use lightbound::settings::{ColourSpace, MethodName, ShadowTerminator};
 use lightbound_image::Crop;
 use lightbound_image::write::save;
 use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides, load_source};
@@ -128,6 +128,11 @@ pub struct Args {
     /// Integrator, overriding the scene's
     #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Image")]
     pub integrator: Option<MethodName>,
+
+    /// Falloff of light where shading normals differ from the surface [default: the scene's, or
+    /// hard]
+    #[arg(long, value_parser = choice::<ShadowTerminator>(), help_heading = "Image")]
+    pub shadow_terminator: Option<ShadowTerminator>,
 
     /// Samples per pixel, overriding the scene's
     #[arg(long, value_name = "N", value_parser = integer(1..=MAX_SPP), help_heading = "Image")]
@@ -458,6 +463,7 @@ impl Args {
             accel: self.accel,
             target: self.target.unwrap_or_else(Target::best),
             integrator: self.integrator,
+            shadow_terminator: self.shadow_terminator,
             path: self.path.overrides(),
             lightcuts: self.lightcuts.overrides(),
             spp: self.spp,

@@ -12,7 +12,7 @@ use lightbound::film::{Coverage, Film, PixelBlock};
 use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
-use lightbound::settings::{ColourSpace, Method};
+use lightbound::settings::{ColourSpace, Method, ShadowTerminator};
 use lightbound_image::write::{
     Attribute, srgb_codes, write_exr_rows, write_pfm_rows, write_png_codes,
 };
@@ -42,6 +42,10 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     // Without the attribute, colours are linear sRGB.
     if settings.colour_space != ColourSpace::Srgb {
         values.push((COLOUR_SPACE, text(settings.colour_space.name())));
+    }
+    let terminator = settings.integrator.shadow_terminator;
+    if terminator != ShadowTerminator::default() {
+        values.push(("lightbound/shadowTerminator", text(terminator.name())));
     }
     let names = [
         ("lightbound/materials", &scene.material_names),

@@ -113,6 +113,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         stats: None,
         quiet: args.quiet,
         integrator: None,
+        shadow_terminator: None,
         path: PathArgs::default(),
         lightcuts: LightcutsArgs::default(),
         spp: Some(args.spp),

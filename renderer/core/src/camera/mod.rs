@@ -11,7 +11,7 @@ use crate::geometry::Motion;
 use crate::light::square_to_sphere;
 use glam::{DAffine3, DMat3, DVec2};
 use lightbound_math::sampling::warp;
-use lightbound_math::{Ray, Transform, Vec2, Vec3, vec2};
+use lightbound_math::{Frame, Ray, Transform, Vec2, Vec3, vec2};
 use std::f32::consts::PI;
 use std::sync::Arc;
 
@@ -35,6 +35,10 @@ impl ScreenWindow {
         ScreenWindow { min: -max, max }
     }
 }
+
+/// Size of [footprints](Camera::footprint) in pixels: that of pbrt-v4 from 64 samples per pixel on.
+/// pbrt-v4 takes larger ones for fewer samples, but here a sample does not depend on their number.
+const FOOTPRINT_PIXELS: f32 = 0.125;
 
 /// The projection of a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +85,9 @@ enum CameraModel {
         corner: DVec2,
         /// Step on the film per pixel, right and down.
         step: DVec2,
+        /// Change of direction per pixel at the centre of the image, right and down; 0 if the lens
+        /// blocks the ray.
+        angle: f32,
     },
 }
 
@@ -154,7 +161,14 @@ impl Camera {
         // The image on the film is upside down.
         let (corner, step) =
             (0.5 * size * DVec2::new(1.0, -1.0), size / pixels * DVec2::new(-1.0, 1.0));
-        Camera::with_model(to_world, CameraModel::Realistic { lens: lens.into(), corner, step })
+        let centre = corner + 0.5 * pixels * step;
+        let direction = |film| lens.sample(film, Vec2::splat(0.5)).map(|(ray, _)| ray.d);
+        let angle = match (direction(centre), direction(centre + step * DVec2::X)) {
+            (Some(a), Some(b)) => (b - a).length() as f32,
+            _ => 0.0,
+        };
+        let lens = lens.into();
+        Camera::with_model(to_world, CameraModel::Realistic { lens, corner, step, angle })
     }
 
     fn with_model(to_world: Transform, model: CameraModel) -> Camera {
@@ -215,7 +229,7 @@ impl Camera {
             CameraModel::Spherical { mapping, resolution } => {
                 (Vec3::ZERO, spherical_direction(*mapping, raster / *resolution), 1.0)
             }
-            CameraModel::Realistic { lens: system, corner, step } => {
+            CameraModel::Realistic { lens: system, corner, step, .. } => {
                 let (ray, weight) = system.sample(*corner + *step * raster.as_dvec2(), lens)?;
                 (ray.o.as_vec3(), ray.d.as_vec3(), weight)
             }
@@ -223,6 +237,46 @@ impl Camera {
         let to_world = self.transform(time);
         let ray = Ray { time, ..Ray::new(to_world.point(o), to_world.vector(d).normalize()) };
         Some(CameraRay { ray, weight })
+    }
+
+    /// Approximates the displacements on a surface, at position `p` with unit normal `n`, for steps
+    /// of the film to the right and down. Steps are an eighth of a pixel, for filters of textures.
+    ///
+    /// As in pbrt-v4 (`Camera::Approximate_dp_dxy`), they depend on the distance of the point and
+    /// its tangent plane, not on the path that found it. So they are defined at points that the
+    /// camera does not see, too: as if it were turned towards them. A moving camera is taken at the
+    /// start of its motion. Not finite if the surface contains the viewing ray.
+    pub fn footprint(&self, p: Vec3, n: Vec3) -> [Vec3; 2] {
+        let camera_from_world = self.to_world.inverse();
+        let (p, n) = (camera_from_world.point(p), camera_from_world.normal(n));
+        // The origin and direction of the viewing ray, and their steps along an axis of the film.
+        let perspective = |step: Vec2| {
+            let d = p.normalize();
+            let Frame { t, b, .. } = Frame::from_normal_tangent(d, Vec3::X);
+            // `b` is upwards; the step is negative.
+            [(step.x, t), (step.y, b)].map(|(step, axis)| (Vec3::ZERO, d + step * axis))
+        };
+        let [right, down] = match &self.model {
+            CameraModel::ThinLens(ThinLens { projection, step, .. }) => match projection {
+                Projection::Perspective { .. } => perspective(*step),
+                Projection::Orthographic => {
+                    let o = p.with_z(0.0);
+                    [vec2(step.x, 0.0), vec2(0.0, step.y)]
+                        .map(|step| (o + step.extend(0.0), Vec3::Z))
+                }
+            },
+            // The step for which square pixels cover the sphere.
+            CameraModel::Spherical { resolution, .. } => {
+                let step = (4.0 * PI / resolution.element_product()).sqrt();
+                perspective(vec2(step, -step))
+            }
+            CameraModel::Realistic { angle, .. } => perspective(vec2(*angle, -angle)),
+        };
+        [right, down].map(|(o, d)| {
+            // Intersection with the tangent plane.
+            let t = n.dot(p - o) / n.dot(d);
+            FOOTPRINT_PIXELS * self.to_world.vector(o + t * d - p)
+        })
     }
 
     /// Returns the distance of a point from the camera along the viewing axis at `time`, seconds;
@@ -337,6 +391,48 @@ mod tests {
     }
 
     #[test]
+    fn footprints_are_the_displacements_between_pixels() {
+        let to_world = Transform::new(
+            DAffine3::from_translation(dvec3(1.0, -2.0, 0.5))
+                * DAffine3::from_rotation_y(0.8)
+                * DAffine3::from_scale(dvec3(2.0, 2.0, 2.0)),
+        )
+        .unwrap();
+        let screen = ScreenWindow::from_aspect(2.0);
+        let forward = to_world.vector(Vec3::Z).normalize();
+        for (projection, tolerance) in
+            [(Projection::Perspective { fov: 10.0 }, 0.02), (Projection::Orthographic, 1e-3)]
+        {
+            let c = Camera::new(to_world, projection, screen, (2000, 1000), 0.0, 1.0);
+            for n in [forward, (forward + vec3(0.3, 0.5, -0.2)).normalize()] {
+                let (raster, distance) = (vec2(700.0, 400.0), 3.0);
+                let ray = |raster| c.ray(raster, Vec2::ZERO, 0.0).unwrap().ray;
+                let p = ray(raster).at(distance);
+                let on_plane = |raster| {
+                    let ray = ray(raster);
+                    ray.at(n.dot(p - ray.o) / n.dot(ray.d))
+                };
+                let footprint = c.footprint(p, n);
+                for (found, axis) in footprint.into_iter().zip([Vec2::X, Vec2::Y]) {
+                    let expected =
+                        0.125 * (on_plane(raster + axis) - on_plane(raster - axis)) / 2.0;
+                    let error = (found - expected).length() / expected.length();
+                    assert!(error < tolerance, "{projection:?} {n}: {found} {expected}");
+                }
+            }
+            // Behind the camera, and edge-on.
+            let behind = c.footprint(c.to_world.point(vec3(0.1, 0.2, -3.0)), forward);
+            assert!(behind.iter().all(|dp| dp.is_finite() && dp.length() > 1e-6), "{behind:?}");
+        }
+        // At the equator, pixels of a square equal-area map are as large as on average.
+        let c = Camera::spherical(to_world, SphericalMapping::EqualArea, (100, 100));
+        let p = c.to_world.point(5.0 * Vec3::Z);
+        let [dx, dy] = c.footprint(p, forward).map(Vec3::length);
+        let expected = 0.125 * 10.0 * (4.0 * PI / 1e4).sqrt();
+        assert!((dx - expected).abs() < 1e-3 * expected && (dy - expected).abs() < 1e-3 * expected);
+    }
+
+    #[test]
     fn depth_is_along_the_axis_in_world_units() {
         let transform = Transform::new(
             DAffine3::from_translation(dvec3(0.0, 0.0, 5.0))
@@ -378,7 +474,8 @@ mod tests {
             assert!(equal_area(x, 100.01).distance(equal_area(x, 99.99)) < 1e-2, "{x}");
         }
         assert!(
-            (camera(SphericalMapping::EqualArea).depth(vec3(2.0, -1.0, 2.0), 0.0) - 3.0).abs() < 1e-6
+            (camera(SphericalMapping::EqualArea).depth(vec3(2.0, -1.0, 2.0), 0.0) - 3.0).abs()
+                < 1e-6
         );
     }
 

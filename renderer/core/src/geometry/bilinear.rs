@@ -4,8 +4,9 @@
 //! quadratic are the lines of constant u that the ray intersects; each line yields t and v. The
 //! test is in double precision, so patches may be flat, thin or far away.
 
+use super::derivatives::unit_derivative;
 use super::mesh::{self, MeshError};
-use super::{ShapeHit, ShapePoint};
+use super::{ShapeHit, ShapePoint, SurfaceDerivatives};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 
@@ -118,6 +119,32 @@ impl BilinearMesh {
         let bounds = Aabb::around(patch.corners);
         let (magnitude, extent) = (bounds.magnitude(), (bounds.max - bounds.min).max_element());
         ShapePoint { p: patch.at(u, v), ng, ns, uv, dpdu, magnitude, extent, clearance: 0.0 }
+    }
+
+    pub(super) fn derivatives(&self, element: u32, u: f32, v: f32) -> SurfaceDerivatives {
+        let patch = self.patch(element);
+        let indices = self.patches[element as usize].map(|i| i as usize);
+        let (dpdu, dpdv) = patch.derivatives(u, v);
+        let normal =
+            |n: Vec3, by_u: Vec3, by_v: Vec3| [unit_derivative(n, by_u), unit_derivative(n, by_v)];
+        let [dndu, dndv] = if self.normals.is_empty() {
+            // Both factors of the cross product have the same mixed derivative.
+            let [p00, p10, p01, p11] = patch.corners;
+            let mixed = (p11 - p10) - (p01 - p00);
+            let side = if self.mirrored { -1.0 } else { 1.0 };
+            normal(side * dpdu.cross(dpdv), side * dpdu.cross(mixed), side * mixed.cross(dpdv))
+        } else {
+            let n = indices.map(|i| self.normals[i]);
+            let (by_u, by_v) =
+                ((n[1] - n[0]).lerp(n[3] - n[2], v), (n[2] - n[0]).lerp(n[3] - n[1], u));
+            normal(bilerp(n, u, v), by_u, by_v)
+        };
+        let by_surface = SurfaceDerivatives { dpdu, dpdv, dndu, dndv };
+        if self.uvs.is_empty() {
+            return by_surface;
+        }
+        let t = indices.map(|i| self.uvs[i]);
+        by_surface.chain((t[1] - t[0]).lerp(t[3] - t[2], v), (t[2] - t[0]).lerp(t[3] - t[1], u))
     }
 
     pub(super) fn area(&self, element: u32) -> f32 {

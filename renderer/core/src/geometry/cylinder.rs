@@ -5,7 +5,7 @@
 //! precision.
 
 use super::quadric::{self, ObjectTransform};
-use super::{ShapeError, ShapeHit, ShapePoint};
+use super::{ShapeError, ShapeHit, ShapePoint, SurfaceDerivatives};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 use std::f64::consts::PI;
@@ -97,6 +97,19 @@ impl Cylinder {
             magnitude: self.magnitude,
             extent: 0.0,
             clearance: 0.0,
+        }
+    }
+
+    pub(super) fn derivatives(&self, u: f32) -> SurfaceDerivatives {
+        let n = self.local_normal(u);
+        let by_u = self.phi_max * DVec3::new(-n.y, n.x, 0.0);
+        let by_v = DVec3::new(0.0, 0.0, self.z[1] - self.z[0]);
+        let transform = &self.object_transform;
+        SurfaceDerivatives {
+            dpdu: transform.vector(self.radius * by_u),
+            dpdv: transform.vector(by_v),
+            dndu: transform.normal_derivative(n, by_u),
+            dndv: Vec3::ZERO,
         }
     }
 

@@ -4,7 +4,7 @@
 //! up to an angle around z. It has an affine transform. Arithmetic is in double precision.
 
 use super::quadric::{self, ObjectTransform};
-use super::{ShapeError, ShapeHit, ShapePoint};
+use super::{ShapeError, ShapeHit, ShapePoint, SurfaceDerivatives};
 use glam::DVec3;
 use lightbound_math::sampling::warp::uniform_disk;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
@@ -112,6 +112,18 @@ impl Disk {
             magnitude: self.magnitude,
             extent: 0.0,
             clearance: 0.0,
+        }
+    }
+
+    pub(super) fn derivatives(&self, u: f32, v: f32) -> SurfaceDerivatives {
+        let (sin, cos) = libm::sincos(f64::from(u) * self.phi_max);
+        let width = self.radius - self.inner_radius;
+        let r = self.radius - f64::from(v) * width;
+        let vector = |v: DVec3| self.object_transform.vector(v);
+        SurfaceDerivatives {
+            dpdu: vector(self.phi_max * r * DVec3::new(-sin, cos, 0.0)),
+            dpdv: vector(-width * DVec3::new(cos, sin, 0.0)),
+            ..SurfaceDerivatives::default()
         }
     }
 

@@ -183,10 +183,17 @@ impl InteractionColumns {
         Frame { t: t.get(lane), b: b.get(lane), n: n.get(lane) }
     }
 
-    /// Returns the point of a lane for texture lookups.
+    /// Replaces the shading frame of a lane, for a ray in direction `ray_d`.
+    pub fn set_frame(&mut self, lane: usize, frame: Frame, ray_d: Vec3) {
+        let Frame { t, b, n } = frame;
+        self.frame.iter_mut().zip([t, b, n]).for_each(|(columns, axis)| columns.set(lane, axis));
+        self.wo.set(lane, frame.local_direction(-ray_d));
+    }
+
+    /// Returns the point of a lane for texture lookups, without a footprint.
     #[inline]
     pub fn lookup(&self, lane: usize) -> Lookup {
-        Lookup { p: self.p.get(lane), n: self.ng.get(lane), uv: self.uv.get(lane) }
+        Lookup::at_point(self.p.get(lane), self.ng.get(lane), self.uv.get(lane))
     }
 }
 

@@ -5,8 +5,9 @@
 //! are [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
 //! triangles.
 
+use super::derivatives::unit_derivative;
 use super::watertight::{TriangleTest, axes_along, to_ray_frame};
-use super::{ShapeHit, ShapePoint};
+use super::{ShapeHit, ShapePoint, SurfaceDerivatives};
 use glam::BVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 
@@ -228,6 +229,18 @@ impl Mesh {
     pub(super) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
         let triangle = self.triangle(element);
         triangle.point(u, v, triangle.normal())
+    }
+
+    pub(super) fn derivatives(&self, element: u32, u: f32, v: f32) -> SurfaceDerivatives {
+        let TriangleVertices { p, n, uv, .. } = self.triangle(element);
+        let ns = (1.0 - u - v) * n[0] + u * n[1] + v * n[2];
+        let by_barycentric = SurfaceDerivatives {
+            dpdu: p[1] - p[0],
+            dpdv: p[2] - p[0],
+            dndu: unit_derivative(ns, n[1] - n[0]),
+            dndv: unit_derivative(ns, n[2] - n[0]),
+        };
+        by_barycentric.chain(uv[1] - uv[0], uv[2] - uv[0])
     }
 
     /// Returns a triangle with its vertex attributes.

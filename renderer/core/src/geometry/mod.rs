@@ -12,6 +12,7 @@
 mod bilinear;
 mod curve;
 mod cylinder;
+mod derivatives;
 mod disk;
 mod interaction;
 mod mesh;
@@ -31,6 +32,7 @@ use std::ops::Range;
 pub use bilinear::BilinearMesh;
 pub use curve::{CurveBasis, CurveError, CurveKind, CurveStyle, Curves, MAX_SPLIT_DEPTH};
 pub use cylinder::Cylinder;
+pub use derivatives::SurfaceDerivatives;
 pub use disk::Disk;
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
@@ -263,9 +265,9 @@ impl Surface {
         self.p + self.ng * self.offset.copysign(self.ng.dot(d))
     }
 
-    /// Returns the point for texture lookups.
+    /// Returns the point for texture lookups, without a footprint.
     pub fn lookup(&self) -> Lookup {
-        Lookup { p: self.p, n: self.ng, uv: self.uv }
+        Lookup::at_point(self.p, self.ng, self.uv)
     }
 }
 
@@ -456,7 +458,7 @@ impl Geometry {
             true => point.p,
             false => render_position(point.p, self.origin),
         };
-        let a = alpha.float(&Lookup { p, n: point.ng, uv: point.uv });
+        let a = alpha.float(&Lookup::at_point(p, point.ng, point.uv));
         if a >= 1.0 {
             return true;
         }

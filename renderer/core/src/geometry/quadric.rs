@@ -60,6 +60,14 @@ impl ObjectTransform {
         self.inverse.matrix3.transpose() * n
     }
 
+    /// Returns the derivative of the unit normal in the parent space, given the normal `n` in object
+    /// space and its derivative.
+    pub(crate) fn normal_derivative(&self, n: DVec3, dn: DVec3) -> Vec3 {
+        let (n, dn) = (self.normal_vector(n), self.normal_vector(dn));
+        let unit = n.normalize();
+        ((dn - unit * unit.dot(dn)) / n.length()).as_vec3()
+    }
+
     /// Returns the area Jacobian of the transform, |det M| |M⁻ᵀ n|, for a surface with unit normal
     /// `n` in object space.
     pub(crate) fn jacobian(&self, n: DVec3) -> f64 {

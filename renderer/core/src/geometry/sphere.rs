@@ -5,7 +5,7 @@
 //! precision.
 
 use super::quadric::{self, ObjectTransform};
-use super::{ShapeError, ShapeHit, ShapePoint};
+use super::{ShapeError, ShapeHit, ShapePoint, SurfaceDerivatives};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 
@@ -118,6 +118,22 @@ impl Sphere {
             magnitude: self.magnitude,
             extent: 0.0,
             clearance: 0.0,
+        }
+    }
+
+    pub(super) fn derivatives(&self, u: f32, v: f32) -> SurfaceDerivatives {
+        let (sin_phi, cos_phi) = libm::sincos(f64::from(u) * self.phi_max);
+        let theta_range = self.theta[1] - self.theta[0];
+        let (sin_theta, cos_theta) = libm::sincos(self.theta[0] + f64::from(v) * theta_range);
+        let n = DVec3::new(cos_phi * sin_theta, sin_phi * sin_theta, cos_theta);
+        let by_u = self.phi_max * DVec3::new(-n.y, n.x, 0.0);
+        let by_v = theta_range * DVec3::new(cos_phi * cos_theta, sin_phi * cos_theta, -sin_theta);
+        let transform = &self.object_transform;
+        SurfaceDerivatives {
+            dpdu: transform.vector(self.radius * by_u),
+            dpdv: transform.vector(self.radius * by_v),
+            dndu: transform.normal_derivative(n, by_u),
+            dndv: transform.normal_derivative(n, by_v),
         }
     }
 

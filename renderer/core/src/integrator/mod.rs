@@ -13,6 +13,7 @@ mod mix;
 mod path;
 mod samples;
 mod shading;
+mod shadow_terminator;
 
 pub use counts::{Counts, ShadingCounts};
 pub use cut_counts::{CutCounts, CutSizes, CutTimes};

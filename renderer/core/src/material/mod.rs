@@ -8,6 +8,7 @@
 //! Directions are unit vectors in the shading frame (normal = +z). Both point away from the
 //! surface: `wi` to the light, `wo` to the viewer.
 
+mod bump;
 mod dispersion;
 pub mod fresnel;
 mod instance;
@@ -21,6 +22,7 @@ mod specular;
 
 use crate::texture::Param;
 
+pub use bump::BumpMap;
 pub use dispersion::{DispersiveIndex, PathWavelength};
 pub use instance::{Setting, ShaderInstance};
 pub use program::{Program, ProgramError, ShaderBinding};
@@ -35,6 +37,8 @@ pub enum Material {
         specular: Option<Specular>,
         /// The rest of the BSDF, a shader.
         scattering: Option<ShaderInstance>,
+        /// Perturbation of the shading frame.
+        bump: Option<BumpMap>,
     },
     /// One of two materials, selected at random at each hit: pbrt's `mix`.
     Mix {
@@ -48,18 +52,38 @@ pub enum Material {
 impl Material {
     /// Creates a material without delta distributions.
     pub fn scattering(instance: ShaderInstance) -> Material {
-        Material::Surface { specular: None, scattering: Some(instance) }
+        Material::Surface { specular: None, scattering: Some(instance), bump: None }
     }
 
     /// Creates a material without a shader.
     pub fn specular(specular: Specular) -> Material {
-        Material::Surface { specular: Some(specular), scattering: None }
+        Material::Surface { specular: Some(specular), scattering: None, bump: None }
+    }
+
+    /// Sets the bump map.
+    ///
+    /// # Panics
+    /// If the material is a mix.
+    pub fn with_bump(mut self, map: Option<BumpMap>) -> Material {
+        match &mut self {
+            Material::Surface { bump, .. } => *bump = map,
+            Material::Mix { .. } => panic!("the materials of a mix have bump maps of their own"),
+        }
+        self
+    }
+
+    /// Returns the bump map; `None` for mixes.
+    pub fn bump(&self) -> Option<&BumpMap> {
+        match self {
+            Material::Surface { bump, .. } => bump.as_ref(),
+            Material::Mix { .. } => None,
+        }
     }
 
     /// Returns whether refraction depends on the wavelength; false for mixes.
     pub fn disperses(&self) -> bool {
         match self {
-            Material::Surface { specular, scattering } => {
+            Material::Surface { specular, scattering, .. } => {
                 matches!(specular, Some(Specular::Dispersive { .. }))
                     || scattering.as_ref().is_some_and(|s| s.dispersive_index().is_some())
             }

@@ -7,9 +7,11 @@ pub use builder::{MaterialError, MaterialId, SceneBuilder};
 
 use crate::accel::Accel;
 use crate::camera::Camera;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Hit, Surface};
 use crate::light::Lights;
 use crate::material::{Material, ShaderBinding};
+use crate::texture::{Footprint, Lookup};
+use lightbound_math::{Frame, Vec3};
 use std::sync::Arc;
 
 /// A camera, surfaces, materials and lights.
@@ -37,5 +39,33 @@ impl Scene {
     /// Returns whether the camera or a surface moves while the shutter is open.
     pub fn moves(&self) -> bool {
         self.camera.moves() || !self.geometry.motions.is_empty()
+    }
+
+    /// Returns the point of a hit of a ray of direction `d` for texture lookups; `has_footprint`
+    /// requests the footprint of a pixel.
+    pub fn lookup(&self, hit: &Hit, d: Vec3, surface: &Surface, has_footprint: bool) -> Lookup {
+        let mut lookup = surface.lookup();
+        if has_footprint {
+            let derivatives = self.geometry.derivatives(hit, d);
+            let dp = self.camera.footprint(surface.p, surface.ng);
+            lookup.footprint = Footprint::new(dp, derivatives.dpdu, derivatives.dpdv);
+        }
+        lookup
+    }
+
+    /// Returns the shading frame at a hit of a ray of direction `d` on a material with a bump map;
+    /// `None` if the material has none. `surface` is that of the hit.
+    pub fn bumped_frame(
+        &self,
+        hit: &Hit,
+        d: Vec3,
+        surface: &Surface,
+        material: u32,
+    ) -> Option<Frame> {
+        let bump = self.materials[material as usize].bump()?;
+        let derivatives = self.geometry.derivatives(hit, d);
+        let dp = self.camera.footprint(surface.p, surface.ng);
+        let footprint = Footprint::new(dp, derivatives.dpdu, derivatives.dpdv);
+        Some(bump.frame(surface, &derivatives, &Lookup { footprint, ..surface.lookup() }))
     }
 }

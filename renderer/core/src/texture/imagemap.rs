@@ -5,43 +5,11 @@
 //! follow pbrt-v4 (`textures.cpp`). Invariant: each component of a filtered value is between the
 //! minimum and maximum of its four texels, so that bounds on texels bound every lookup.
 
+use super::texels::{Texels, WrapMode};
 use super::{Lookup, Mapping};
 use lightbound_image::Image;
 use lightbound_math::{Vec2, Vec3};
-use std::str::FromStr;
 use std::sync::Arc;
-
-/// The texels beyond the edges of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum WrapMode {
-    /// Periodic repetition.
-    #[default]
-    Repeat,
-    /// Zero.
-    Black,
-    /// The texel at the edge.
-    Clamp,
-    /// Octahedral map of a sphere: edges are mirrored at their midpoints. (Beyond the edges at 0,
-    /// pbrt-v4 takes the second texel instead of the first; here, opposite edges are symmetric.)
-    OctahedralSphere,
-}
-
-impl FromStr for WrapMode {
-    type Err = String;
-
-    /// Parses pbrt's names.
-    fn from_str(name: &str) -> Result<WrapMode, String> {
-        match name {
-            "repeat" => Ok(WrapMode::Repeat),
-            "black" => Ok(WrapMode::Black),
-            "clamp" => Ok(WrapMode::Clamp),
-            "octahedralsphere" => Ok(WrapMode::OctahedralSphere),
-            _ => Err(format!(
-                "unknown wrap mode `{name}`; use repeat, black, clamp or octahedralsphere"
-            )),
-        }
-    }
-}
 
 /// Interpolation between texel centres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -118,59 +86,16 @@ impl ImageMap {
     /// Interpolates the image at coordinates from (0, 0) at the upper left corner to (1, 1) at the
     /// lower right corner.
     fn interpolate(&self, st: Vec2) -> Vec3 {
-        let (width, height) = (self.image.width() as f32, self.image.height() as f32);
-        let (x, y) = (st.x * width - 0.5, st.y * height - 0.5);
-        if self.filter == TextureFilter::Point {
-            return self.texel(index(x.round()), index(y.round()));
-        }
-        let (x0, y0) = (x.floor(), y.floor());
-        let (i, j) = (index(x0), index(y0));
-        let (dx, dy) = (x - x0, y - y0);
-        let [a, b, c, d] =
-            [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| self.texel(i, j));
-        let v = (a * (1.0 - dx) + b * dx) * (1.0 - dy) + (c * (1.0 - dx) + d * dx) * dy;
-        // If a coordinate is infinite, v is NaN, and `max` returns the other operand.
-        v.max(a.min(b).min(c).min(d)).min(a.max(b).max(c).max(d))
-    }
-
-    /// Returns the texel at any integer coordinates, according to the wrap mode.
-    fn texel(&self, x: i64, y: i64) -> Vec3 {
-        let (width, height) = (self.image.width() as i64, self.image.height() as i64);
-        let inside = (0..width).contains(&x) && (0..height).contains(&y);
-        let (x, y) = match self.wrap {
-            _ if inside => (x, y),
-            WrapMode::Repeat => (x.rem_euclid(width), y.rem_euclid(height)),
-            WrapMode::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
-            WrapMode::Black => return Vec3::ZERO,
-            WrapMode::OctahedralSphere => octahedral(x, y, width, height),
-        };
-        let (x, y) = (x as u32, y as u32);
-        let v = match self.value {
+        let size = (self.image.width(), self.image.height());
+        let texels = Texels::new(size, self.wrap, |x, y| match self.value {
             ImageMapValue::Rgb => self.image.rgb(x, y),
             ImageMapValue::Float => Vec3::splat(self.image.float(x, y)),
-        };
-        Vec3::select(v.is_nan_mask(), Vec3::ZERO, v)
+        });
+        match self.filter {
+            TextureFilter::Point => texels.nearest(st),
+            TextureFilter::Bilinear => texels.bilinear(st),
+        }
     }
-}
-
-/// Converts an integral float to a texel index. The cast to 32 bits saturates and maps NaN to 0, so
-/// the indices of neighbouring texels cannot overflow 64 bits.
-fn index(x: f32) -> i64 {
-    x as i32 as i64
-}
-
-/// Maps coordinates beyond an edge back through the same edge, mirrored at its midpoint.
-fn octahedral(x: i64, y: i64, width: i64, height: i64) -> (i64, i64) {
-    let (mut x, mut y) = (x.clamp(-width, 2 * width - 1), y.clamp(-height, 2 * height - 1));
-    if x < 0 || x >= width {
-        x = if x < 0 { -1 - x } else { 2 * width - 1 - x };
-        y = height - 1 - y;
-    }
-    if y < 0 || y >= height {
-        y = if y < 0 { -1 - y } else { 2 * height - 1 - y };
-        x = width - 1 - x;
-    }
-    (x, y)
 }
 
 #[cfg(test)]
@@ -237,8 +162,6 @@ mod tests {
         assert_eq!(edge(WrapMode::Black), [0.5, 0.0]);
         // Beyond the left edge of row 0 is the first texel of row 1.
         assert_eq!(edge(WrapMode::OctahedralSphere)[0], 2.0);
-        assert_eq!([octahedral(-1, 0, 4, 4), octahedral(4, 1, 4, 4)], [(0, 3), (3, 2)]);
-        assert_eq!([octahedral(1, -1, 4, 4), octahedral(0, 4, 4, 4)], [(2, 0), (3, 3)]);
     }
 
     #[test]

@@ -7,11 +7,13 @@
 mod bilerp;
 mod checkerboard;
 mod dots;
+mod footprint;
 mod imagemap;
 mod mapping;
 mod noise;
 pub mod shader_texture;
 mod solid;
+mod texels;
 
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
@@ -19,9 +21,12 @@ use std::sync::Arc;
 pub use bilerp::Bilerp;
 pub use checkerboard::{Checkerboard, CheckerboardDomain};
 pub use dots::Dots;
-pub use imagemap::{ImageMap, ImageMapValue, TextureFilter, WrapMode};
+pub use footprint::Footprint;
+pub use imagemap::{ImageMap, ImageMapValue, TextureFilter};
 pub use mapping::Mapping;
 pub use solid::{Octaves, Solid, SolidPattern};
+pub(crate) use texels::Texels;
+pub use texels::WrapMode;
 
 /// The arguments of a texture lookup.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +38,21 @@ pub struct Lookup {
     pub n: Vec3,
     /// Surface texture coordinates.
     pub uv: Vec2,
+    /// Footprint of a pixel; [`Footprint::POINT`] if no texture needs it.
+    pub footprint: Footprint,
+}
+
+impl Lookup {
+    /// Creates the arguments of a lookup without a footprint.
+    pub const fn at_point(p: Vec3, n: Vec3, uv: Vec2) -> Lookup {
+        Lookup { p, n, uv, footprint: Footprint::POINT }
+    }
 }
 
 #[cfg(test)]
 impl Lookup {
     /// A lookup at the origin of the surface, which faces +z.
-    pub(crate) const ORIGIN: Lookup = Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: Vec2::ZERO };
+    pub(crate) const ORIGIN: Lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
 }
 
 /// A parameter of a material: a constant or a texture.

@@ -7,7 +7,7 @@ use crate::file::parse::Entity;
 use lightbound::choice::Choice;
 use lightbound::settings::{
     BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, Guiding, IntegratorSettings, LightSampling,
-    LightcutsSettings, Method, MethodName, PathSettings,
+    LightcutsSettings, Method, MethodName, PathSettings, ShadowTerminator,
 };
 use lightbound::suggestion::did_you_mean;
 
@@ -46,12 +46,28 @@ pub struct LightcutsOverrides {
 }
 
 /// Parameters of `path`.
-const PATH_PARAMS: [&str; 6] =
-    ["maxdepth", "lightsampling", "bsdfsampling", "guiding", "lightsampler", "regularize"];
+const PATH_PARAMS: [&str; 7] = [
+    "maxdepth",
+    "shadowterminator",
+    "lightsampling",
+    "bsdfsampling",
+    "guiding",
+    "lightsampler",
+    "regularize",
+];
 
 /// Parameters of `lightcuts`.
-const LIGHTCUTS_PARAMS: [&str; 8] =
-    ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
+const LIGHTCUTS_PARAMS: [&str; 9] = [
+    "maxdepth",
+    "shadowterminator",
+    "error",
+    "errormode",
+    "maxcut",
+    "mode",
+    "cutsize",
+    "areapoints",
+    "skypoints",
+];
 
 /// Returns what replaces an integrator of pbrt-v4; `None` if there is none of this name.
 fn fallback(name: &str) -> Option<&'static str> {
@@ -98,6 +114,9 @@ impl Builder<'_> {
             )
             .help("give 0 or more"));
         }
+        let shadow_terminator = choice(integrator, "shadowterminator")?;
+        let shadow_terminator: ShadowTerminator =
+            overrides.shadow_terminator.unwrap_or(shadow_terminator);
         let method = match overrides.integrator.unwrap_or(file_method) {
             MethodName::Path => {
                 let light_sampling = self.light_sampling(integrator)?;
@@ -140,7 +159,7 @@ impl Builder<'_> {
             self.check_supported("accelerator", accelerator, &["bvh", "kdtree"], |_| None)?;
             accelerator.params.mark_all_used();
         }
-        Ok(IntegratorSettings { max_depth: max_depth as u32, method })
+        Ok(IntegratorSettings { max_depth: max_depth as u32, shadow_terminator, method })
     }
 
     /// Warns about unused parameters. `known` lists the parameters of the integrator.
@@ -300,7 +319,9 @@ mod tests {
     #[test]
     fn files_set_all_parameters_except_bounds() {
         let method = |text: &str| settings(text, None, LightcutsOverrides::default());
-        let expected = |max_depth, method| (IntegratorSettings { max_depth, method }, 0);
+        let expected = |max_depth, method| {
+            (IntegratorSettings { max_depth, method, ..IntegratorSettings::default() }, 0)
+        };
         assert_eq!(method(""), expected(5, Method::Path(PathSettings::default())));
         assert_eq!(method("Integrator \"lightcuts\""), expected(5, Method::Lightcuts(DEFAULT)));
         let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Total, max_cut: 7 };
@@ -313,6 +334,24 @@ mod tests {
         let text = "Integrator \"lightcuts\" \"string mode\" \"stochastic\" \"integer cutsize\" 12 \"float error\" 0.5";
         assert_eq!(method(text), expected(5, Method::Lightcuts(stochastic)));
         assert_eq!(method("Integrator \"lightcuts\" \"float eror\" 0.5").1, 1);
+    }
+
+    #[test]
+    fn shadow_terminator_follows_file_and_overrides() {
+        let terminator = |text: &str, shadow_terminator| {
+            let overrides = Overrides { shadow_terminator, ..Overrides::default() };
+            let (settings, warnings) = settings_with(text, &overrides);
+            assert_eq!(warnings, 0);
+            settings.shadow_terminator
+        };
+        for integrator in ["path", "lightcuts"] {
+            let soft = format!("Integrator \"{integrator}\" \"string shadowterminator\" \"soft\"");
+            assert_eq!(terminator(&soft, None), ShadowTerminator::Soft);
+            assert_eq!(terminator(&soft, Some(ShadowTerminator::Hard)), ShadowTerminator::Hard);
+            let default = format!("Integrator \"{integrator}\"");
+            assert_eq!(terminator(&default, None), ShadowTerminator::Hard);
+            assert_eq!(terminator(&default, Some(ShadowTerminator::Soft)), ShadowTerminator::Soft);
+        }
     }
 
     #[test]
@@ -433,15 +472,19 @@ mod tests {
         assert_eq!(settings(text, None, lightcuts_overrides).0.method, Method::Lightcuts(expected));
         // An overridden integrator keeps the depth of the file and gives no warnings.
         let path = settings(text, Some(MethodName::Path), LightcutsOverrides::default());
-        assert_eq!(
-            path,
-            (IntegratorSettings { max_depth: 3, method: Method::Path(PathSettings::default()) }, 0)
-        );
+        assert_eq!(path, (IntegratorSettings { max_depth: 3, ..IntegratorSettings::default() }, 0));
         let text = "Integrator \"path\" \"integer maxdepth\" 2";
         let lightcuts = settings(text, Some(MethodName::Lightcuts), LightcutsOverrides::default());
         assert_eq!(
             lightcuts,
-            (IntegratorSettings { max_depth: 2, method: Method::Lightcuts(DEFAULT) }, 0)
+            (
+                IntegratorSettings {
+                    max_depth: 2,
+                    method: Method::Lightcuts(DEFAULT),
+                    ..IntegratorSettings::default()
+                },
+                0
+            )
         );
     }
 }

@@ -131,7 +131,11 @@ impl Builder<'_> {
             })
         };
         let supported = self.check_supported("material", entity, &MATERIALS, fallback)?;
-        self.warn_about_bump_maps(entity, |_| false)?;
+        if entity.name == "interface" {
+            self.warn_unused(entity)?;
+            return Ok(None);
+        }
+        let bump = self.bump_map(entity, |_| false)?;
         if !supported {
             let kd = match entity.name.as_str() {
                 "subsurface" => self.reflectance_or(entity, "reflectance", 0.5, 1.0)?,
@@ -139,7 +143,7 @@ impl Builder<'_> {
             };
             let fallback = self.library(entity, "diffuse.wgsl", &[("kd", kd)])?;
             entity.params.mark_all_used();
-            return Ok(Some(Material::scattering(fallback)));
+            return Ok(Some(Material::scattering(fallback).with_bump(bump)));
         }
         let material = match entity.name.as_str() {
             "diffuse" => {
@@ -155,29 +159,10 @@ impl Builder<'_> {
             "hair" => self.hair(entity)?,
             "coateddiffuse" => self.coated_diffuse(entity)?,
             "coatedconductor" => self.coated_conductor(entity)?,
-            _ => return Ok(None),
+            other => unreachable!("{other} is not in the list of supported materials"),
         };
         self.warn_unused(entity)?;
-        Ok(Some(material))
-    }
-
-    /// Warns about normal and displacement maps, unless `is_shader_param` returns true for the
-    /// name.
-    pub(super) fn warn_about_bump_maps(
-        &mut self,
-        entity: &Entity,
-        is_shader_param: impl Fn(&str) -> bool,
-    ) -> Result<(), SceneError> {
-        for name in ["normalmap", "displacement"] {
-            if !is_shader_param(name) && entity.params.any(name).is_some() {
-                self.warn(
-                    entity,
-                    format!("\"{name}\" of materials is not supported"),
-                    "the smooth surface",
-                )?;
-            }
-        }
-        Ok(())
+        Ok(Some(material.with_bump(bump)))
     }
 
     fn diffuse_transmission(&mut self, entity: &Entity) -> Result<Material, SceneError> {
@@ -303,6 +288,7 @@ impl Builder<'_> {
         Ok(Material::Surface {
             specular: coat.is_smooth().then_some(Specular::Coat { eta }),
             scattering,
+            bump: None,
         })
     }
 
@@ -344,6 +330,7 @@ impl Builder<'_> {
         Ok(Material::Surface {
             specular: coat.is_smooth().then_some(Specular::Coat { eta }),
             scattering,
+            bump: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Builds a [`Scene`] from the `Description` of a scene file.
 
+mod bump;
 mod camera;
 mod integrator;
 mod lights;
@@ -28,7 +29,7 @@ use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
 use lightbound::geometry::Motion;
 use lightbound::light::{EmissionImage, Lights};
-use lightbound::settings::{ColourSpace, MethodName, RenderSettings};
+use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
 use lightbound_math::spectrum::{self, Primaries};
@@ -48,6 +49,8 @@ pub struct Overrides {
     pub target: Target,
     /// Integrator; `None` keeps the value in the scene file.
     pub integrator: Option<MethodName>,
+    /// Shadow terminator; `None` keeps the value in the scene file.
+    pub shadow_terminator: Option<ShadowTerminator>,
     /// Overrides for the path tracer.
     pub path: PathOverrides,
     /// Overrides for lightcuts.
@@ -73,6 +76,7 @@ impl Default for Overrides {
             accel: AccelKind::Auto,
             target: Target::best(),
             integrator: None,
+            shadow_terminator: None,
             path: PathOverrides::default(),
             lightcuts: LightcutsOverrides::default(),
             spp: None,

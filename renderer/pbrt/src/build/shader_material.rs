@@ -171,9 +171,8 @@ impl Builder<'_> {
         let settings = self.settings(&shader_use)?;
         let overrides = overrides(&shader_use)?;
         let (lookups, textures) = self.shader_textures(&shader_use)?.into_iter().unzip();
-        self.warn_about_bump_maps(entity, |name| {
-            shader_use.names().any(|declared| declared == name)
-        })?;
+        let bump =
+            self.bump_map(entity, |name| shader_use.names().any(|declared| declared == name))?;
         check_unused(&shader_use)?;
         let binding = self
             .shaders
@@ -184,7 +183,8 @@ impl Builder<'_> {
                     .error(format!("{} cannot be compiled: {error}", shader_use.label))
                     .help("use fewer and smaller arrays in the shader"),
             })?;
-        self.instance(entity, binding, settings).map(Material::scattering)
+        let instance = self.instance(entity, binding, settings)?;
+        Ok(Material::scattering(instance).with_bump(bump))
     }
 
     /// Finds a shader file relative to the scene, or a library shader, and returns its index.

@@ -45,6 +45,18 @@ impl Textures {
         found.map(|((path, _), _)| path.clone()).unwrap_or_default()
     }
 
+    /// Returns an image that has been read with an encoding.
+    pub fn cached_image(&self, path: &Path, encoding: &str) -> Option<Arc<Image>> {
+        self.images.get(&(path.to_path_buf(), encoding.to_string())).cloned()
+    }
+
+    /// Keeps an image that was read with an encoding.
+    pub fn cache_image(&mut self, path: &Path, encoding: &str, image: Image) -> Arc<Image> {
+        let image = Arc::new(image);
+        self.images.insert((path.to_path_buf(), encoding.to_string()), image.clone());
+        image
+    }
+
     /// Iterates over the names of all textures.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
@@ -250,16 +262,14 @@ impl Builder<'_> {
         path: &Path,
         encoding: &str,
     ) -> Result<Arc<Image>, SceneError> {
-        let key = (path.to_path_buf(), encoding.to_string());
-        if let Some(image) = self.textures.images.get(&key) {
-            return Ok(image.clone());
+        if let Some(image) = self.textures.cached_image(path, encoding) {
+            return Ok(image);
         }
         let parsed: Encoding = encoding
             .parse()
             .map_err(|e: lightbound_image::EncodingError| entity.error(e.to_string()))?;
-        let image = Arc::new(self.read_image(entity, path, parsed, ColourRole::Reflectance)?);
-        self.textures.images.insert(key, image.clone());
-        Ok(image)
+        let image = self.read_image(entity, path, parsed, ColourRole::Reflectance)?;
+        Ok(self.textures.cache_image(path, encoding, image))
     }
 
     fn mapping(&mut self, t: &TextureEntity) -> Result<Mapping, SceneError> {

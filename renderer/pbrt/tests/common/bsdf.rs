@@ -50,7 +50,7 @@ impl<'a> Bsdf<'a> {
                         (probability * amount, *second),
                     ]);
                 }
-                Material::Surface { specular, scattering } => {
+                Material::Surface { specular, scattering, .. } => {
                     let shader = scattering
                         .as_ref()
                         .map(|instance| Shader::new(scene, instance, hit, surface));

@@ -87,7 +87,8 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
 }
 
 /// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
-/// longitude `globe.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a
+/// longitude `globe.pfm`, a normal map `normals.pfm`, an image
+/// with one channel `height.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a
 /// shader with a texture `lamp.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
 /// `good.spd`.
 pub fn write_test_files(folder: &Path) {
@@ -95,6 +96,10 @@ pub fn write_test_files(folder: &Path) {
     write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();
     write_pfm(&folder.join("good.pfm"), 4, 4, &grey(16)).unwrap();
     write_pfm(&folder.join("globe.pfm"), 8, 4, &grey(32)).unwrap();
+    let normals = [[0.6, 0.5, 0.95], [0.4, 0.6, 0.9], [0.5, 0.5, 1.0], [0.5, 0.3, 0.9]];
+    write_pfm(&folder.join("normals.pfm"), 2, 2, &normals).unwrap();
+    let height = [b"Pf\n1 1\n-1.0\n".as_slice(), &0.5f32.to_le_bytes()].concat();
+    std::fs::write(folder.join("height.pfm"), height).unwrap();
     for (name, values) in [
         ("bright.pfm", &[1.5, 3.0, 2.0][..]),
         ("negative.pfm", &[-0.25]),
@@ -291,7 +296,10 @@ fn trace_path(scene: &Scene, mut ray: Ray, depth: u32, random: impl Fn(u32) -> [
             break;
         }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        let surface = scene.geometry.surface(&hit, ray.d);
+        let mut surface = scene.geometry.surface(&hit, ray.d);
+        if let Some(frame) = scene.bumped_frame(&hit, ray.d, &surface, primitive.material) {
+            surface.frame = frame;
+        }
         if let Some(light) =
             primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
         {

@@ -4,6 +4,7 @@ use crate::accel::Accel;
 use crate::geometry::Surface;
 use crate::integrator::CutCounts;
 use crate::integrator::material_bound::BoundEvaluator;
+use crate::integrator::shadow_terminator::soft_factor;
 use crate::light::Lights;
 use crate::light_tree::{Child, LightKind, LightPoint, LightTree, Node, WIDTH};
 use crate::scene::Scene;
@@ -22,6 +23,9 @@ pub(super) struct ShadingPoint<'a> {
     pub both_sides: bool,
     /// Time of the path, seconds.
     pub time: f32,
+    /// Whether the material is multiplied by [`soft_factor`]. Bounds hold without it, since it is at
+    /// most 1.
+    pub has_soft_terminator: bool,
     /// Whether the work at this point is timed.
     pub is_timed: bool,
 }
@@ -50,7 +54,7 @@ pub(super) struct Lighting<'a> {
 struct PendingLight {
     /// Index among the requested lights.
     index: usize,
-    /// Irradiance per unit of intensity.
+    /// Irradiance per unit of intensity, times [`soft_factor`] if the point has it.
     factor: f32,
     ray: Ray,
 }
@@ -186,6 +190,10 @@ impl<'a> Lighting<'a> {
             Some(target) => Ray::segment(origin, target),
             None => Ray::new(origin, incident.wi),
         };
+        let mut factor = incident.factor;
+        if point.has_soft_terminator {
+            factor *= soft_factor(incident.wi, point.surface.frame.n, point.surface.ng);
+        }
         self.directions.push(wi);
         let ray = Ray { time: point.time, ..ray };
         self.pending.push(PendingLight { index, factor, ray });

@@ -36,7 +36,7 @@ use crate::light_tree::{LightTree, PointOptions};
 use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
 use crate::scene::Scene;
 use crate::settings;
-use crate::settings::{LightcutsSettings, RenderSettings};
+use crate::settings::{LightcutsSettings, RenderSettings, ShadowTerminator};
 use lightbound_math::sampling::{PathKey, hash, unit_float};
 use lightbound_math::{Columns, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{SurfaceSides, Target};
@@ -254,10 +254,15 @@ impl<'a> LightcutsWorker<'a> {
             self.samples.add(path.sample, path.throughput * radiance);
             return;
         }
-        let surface = scene.geometry.surface(&hit, ray.d);
+        let mut surface = scene.geometry.surface(&hit, ray.d);
         if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
             let le = light.radiance(surface.ng, surface.uv, -ray.d);
             self.samples.add(path.sample, path.throughput * le);
+        }
+        let [mut lobe_u, u, v, _] = self.samples.sampler.get4(path.key, 2 * depth + 2);
+        let material = resolve_mix(scene, &hit, ray.d, &mut lobe_u);
+        if let Some(frame) = scene.bumped_frame(&hit, ray.d, &surface, material) {
+            surface.frame = frame;
         }
         let feature_index =
             (!features.is_empty()).then(|| self.samples.add_features(path.sample, &hit, &surface));
@@ -267,9 +272,7 @@ impl<'a> LightcutsWorker<'a> {
         if !needs_shading {
             return;
         }
-        let [mut lobe_u, u, v, _] = self.samples.sampler.get4(path.key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } =
-            &scene.materials[resolve_mix(scene, &hit, ray.d, &mut lobe_u) as usize]
+        let Material::Surface { specular, scattering, .. } = &scene.materials[material as usize]
         else {
             unreachable!("resolve_mix returns a surface material")
         };
@@ -331,6 +334,8 @@ impl<'a> LightcutsWorker<'a> {
             view,
             both_sides,
             time: vertex.hit.time,
+            has_soft_terminator: self.settings.integrator.shadow_terminator
+                == ShadowTerminator::Soft,
             is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
         };
         self.points += 1;

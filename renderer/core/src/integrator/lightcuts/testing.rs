@@ -96,6 +96,7 @@ impl Floor {
                 view,
                 both_sides: false,
                 time: 0.0,
+                has_soft_terminator: false,
                 is_timed: false,
             },
         );

@@ -24,6 +24,17 @@ pub(super) struct BsdfSamples {
     pub eta: Column,
 }
 
+impl BsdfSamples {
+    /// Multiplies the weights by [`VertexGroup::soft_factor`].
+    fn soften(&mut self, vertices: &VertexGroup<'_>) {
+        for lane in self.lanes.iter() {
+            let wi = vertices.surface.frame(lane).to_world(self.wi.get(lane));
+            let factor = vertices.soft_factor(lane, wi);
+            self.weight.set(lane, factor * self.weight.get::<Vec3>(lane));
+        }
+    }
+}
+
 /// The state of the paths after a vertex.
 #[derive(Default)]
 pub(super) struct Continuations {
@@ -165,11 +176,15 @@ impl<'a> Wavefront<'a> {
 
     /// Samples the directions of a group.
     pub(super) fn sample_directions(&mut self, group: usize, batch: Option<&SampledBatch<'_, 'a>>) {
+        let has_soft_terminator = self.has_soft_terminator();
         let (vertices, samples) = (&mut self.groups[group], &mut self.bsdf_samples);
         match batch {
             Some(batch) => {
                 batch.directions(group, &mut self.wi, &mut self.bsdf);
                 vertices.shader_samples(&self.wi, &self.bsdf, samples);
+                if has_soft_terminator {
+                    samples.soften(vertices);
+                }
             }
             None => samples.lanes = LaneSet::NONE,
         }

@@ -11,7 +11,7 @@
 //!
 //! | stage | reads | writes |
 //! |---|---|---|
-//! | `load_vertices` | [`Paths`], hits, rays | path state, surface; emission to the samples |
+//! | `load_vertices` | [`Paths`], hits, rays, bump maps | path state, surface; emission to the samples |
 //! | `prepare_vertices` | keys, surface, materials | random numbers, `wo`, material |
 //! | *shader* `setup` | surface, textures | material parameters |
 //! | `sample_lights` | surface, random numbers | light samples |
@@ -54,7 +54,7 @@ use crate::light::{LightColumns, TriangleLightColumns};
 use crate::material::{Material, ShaderBinding};
 use crate::render::RenderOptions;
 use crate::scene::Scene;
-use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings};
+use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings, ShadowTerminator};
 use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec2, Vec3};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
@@ -113,6 +113,7 @@ struct Wavefront<'a> {
     paths: Paths,
     next: Paths,
     columns: OptionalColumns,
+    has_bump_maps: bool,
     /// Words of the material parameters of the current vertex.
     scratch: Vec<u32>,
     light_picker: LightPicker<'a>,
@@ -327,6 +328,7 @@ impl<'a> Wavefront<'a> {
             dispersion: scene.materials.iter().any(Material::disperses),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
+        let has_bump_maps = scene.materials.iter().any(|material| material.bump().is_some());
         let light_picker = LightPicker::new(
             &tracer.lights,
             &scene.lights,
@@ -343,6 +345,7 @@ impl<'a> Wavefront<'a> {
             paths: Paths::default(),
             next: Paths::default(),
             columns,
+            has_bump_maps,
             scratch: Vec::new(),
             light_picker,
             shadow_rays: Vec::new(),
@@ -370,6 +373,11 @@ impl<'a> Wavefront<'a> {
             recorder: None,
             faults,
         }
+    }
+
+    /// Returns whether the BSDF of shaders is multiplied by the factor of soft shadow terminators.
+    fn has_soft_terminator(&self) -> bool {
+        self.settings.integrator.shadow_terminator == ShadowTerminator::Soft
     }
 
     /// Generates the camera rays of all samples.
@@ -474,7 +482,7 @@ impl<'a> Wavefront<'a> {
         self.receivers.clear();
         self.group_count = paths.len().div_ceil(COLUMN_LEN);
         for (group, paths) in paths.chunks(COLUMN_LEN).enumerate() {
-            self.load_vertices(group, paths, features);
+            self.load_vertices(group, paths, depth, features);
         }
         if depth == self.max_depth && !features.albedo {
             return;
@@ -567,7 +575,7 @@ impl<'a> Wavefront<'a> {
 
     /// Loads paths into a group, with the surfaces they hit, and adds the emission there. Records
     /// the denoiser features.
-    fn load_vertices(&mut self, group: usize, paths: &[u32], features: FeatureLayers) {
+    fn load_vertices(&mut self, group: usize, paths: &[u32], depth: u32, features: FeatureLayers) {
         let vertices = &mut self.groups[group];
         vertices.load(&self.paths, paths);
         let (hits, rays) = (&self.hits, &self.paths.rays);
@@ -581,12 +589,30 @@ impl<'a> Wavefront<'a> {
                 self.add_emission(path as usize, light, ng, uv);
             }
         }
+        if self.has_bump_maps {
+            self.apply_bump_maps(group, paths, depth);
+        }
         if !features.is_empty() {
             let vertices = &mut self.groups[group];
             for (lane, &path) in paths.iter().enumerate() {
                 let (sample, hit) = (vertices.sample[lane], &self.hits[path as usize]);
                 vertices.feature_index[lane] =
                     self.samples.add_features(sample, hit, &vertices.surface.surface(lane));
+            }
+        }
+    }
+
+    /// Replaces the shading frames of a group by those of bump maps.
+    fn apply_bump_maps(&mut self, group: usize, paths: &[u32], depth: u32) {
+        let (scene, vertices) = (self.scene, &mut self.groups[group]);
+        for (lane, &path) in paths.iter().enumerate() {
+            let hit = &self.hits[path as usize];
+            let [mut lobe_u, ..] = self.samples.sampler.get4(vertices.key[lane], 2 * depth + 2);
+            let d = self.paths.rays[path as usize].d;
+            let material = resolve_mix(scene, hit, d, &mut lobe_u);
+            let surface = vertices.surface.surface(lane);
+            if let Some(frame) = scene.bumped_frame(hit, d, &surface, material) {
+                vertices.surface.set_frame(lane, frame, d);
             }
         }
     }
@@ -614,7 +640,7 @@ impl<'a> Wavefront<'a> {
             let path = vertices.path[lane] as usize;
             let (hit, d) = (&self.hits[path], self.paths.rays[path].d);
             let lobe_u = &mut vertices.bsdf_u.0[0][lane];
-            let Material::Surface { specular, scattering } =
+            let Material::Surface { specular, scattering, .. } =
                 &scene.materials[resolve_mix(scene, hit, d, lobe_u) as usize]
             else {
                 unreachable!("resolve_mix returns a surface material")

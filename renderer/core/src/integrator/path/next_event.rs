@@ -7,6 +7,7 @@ use crate::integrator::fault::Faults;
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::light_sampling::{LightPicker, Lobe, Receiver, ReceiverPoint};
 use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
+use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::{ShaderBinding, ShaderInstance};
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::power_heuristic;
@@ -133,6 +134,24 @@ impl VertexGroup<'_> {
     }
 }
 
+impl DirectLight {
+    /// Multiplies the contributions by [`soft_factor`].
+    fn soften(&mut self, vertices: &VertexGroup<'_>) {
+        for lane in self.lanes.iter() {
+            let wi = vertices.light.wi.get(lane);
+            let factor = vertices.soft_factor(lane, wi);
+            self.radiance.set(lane, factor * self.radiance.get::<Vec3>(lane));
+        }
+    }
+}
+
+impl VertexGroup<'_> {
+    /// Returns [`soft_factor`] for light from direction `wi` at a lane.
+    pub(super) fn soft_factor(&self, lane: usize, wi: Vec3) -> f32 {
+        soft_factor(wi, self.surface.frame[2].get(lane), self.surface.ng.get(lane))
+    }
+}
+
 impl<'a> Wavefront<'a> {
     /// Samples a light for each active vertex of a group.
     pub(super) fn sample_lights(&mut self, group: usize, batch: &mut PreparedBatch<'_, 'a>) {
@@ -201,6 +220,9 @@ impl<'a> Wavefront<'a> {
         for (g, group) in self.groups[..self.group_count].iter().enumerate() {
             batch.values(g, &mut self.bsdf);
             group.direct_light(&self.bsdf, &mut self.direct_light);
+            if self.has_soft_terminator() {
+                self.direct_light.soften(group);
+            }
             let DirectLight { lanes, radiance, o, d } = &self.direct_light;
             for lane in lanes.iter() {
                 let (o, d, tmax) = (o.get(lane), d.get(lane), group.light.shadow_tmax[lane]);

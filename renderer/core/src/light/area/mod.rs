@@ -86,7 +86,7 @@ impl EmitterTextures {
             None => (&self.shape, DVec3::ZERO),
         };
         let at = shape.point(0, hit.u, hit.v, ray.d);
-        Some(Lookup { p: render_position(at.p, origin), n: at.ng, uv: at.uv })
+        Some(Lookup::at_point(render_position(at.p, origin), at.ng, at.uv))
     }
 
     /// Returns the image's value times the opacity.

@@ -40,7 +40,7 @@ impl<'a> ShaderRunner<'a> {
         let (inputs, outputs) = (batch(), batch());
         let mut runner =
             ShaderRunner { program, textures, parameters: Vec::new(), inputs, outputs };
-        let lookup = Lookup { p: Vec3::ZERO, n: Vec3::Z, uv: Vec2::splat(0.5) };
+        let lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::splat(0.5));
         match &program.setup {
             None => runner.parameters = instance.words(&lookup),
             Some(setup) => {

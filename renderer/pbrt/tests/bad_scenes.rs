@@ -184,6 +184,7 @@ Translate 1e300 0 0 Translate 1e308 0 0 Scale 1e200 1 1 Scale 1e200 1 1 Shape "s
 # Materials.
 Material "difuse" => unknown material; did you mean "diffuse"
 Material "matte" => matte; "diffuse"
+Texture "t" "float" "imagemap" "string filename" "good.png" "float maxanisotropy" 0.5 => "maxanisotropy" is 0.5; 1 to 64
 Material "diffuse" "string normalmap" "no.png" => normalmap; no.png; relative
 Material "diffuse" "string normalmap" "height.pfm" => normalmap; height.pfm has one channel; "texture displacement"
 Material "diffuse" "texture displacement" "missing" => texture "missing" is not defined; define

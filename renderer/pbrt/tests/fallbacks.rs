@@ -76,8 +76,7 @@ Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "floa
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => an area light with the material "interface"; it is ignored
 AreaLightSource "diffuse" ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => motion of this emissive shape; start time
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => motion of this light; start time
-Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
-Texture "t" "float" "imagemap" "string filename" "good.png" "string filter" "ewa" => "ewa"; bilinear
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" Material "shader" "string filename" "lamp.wgsl" "texture map" "t" => trilinear or elliptical filter; bilinear
 Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5
 Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored
 Shape "sphere" "string colour" "red" => "string colour"; ignored
@@ -166,6 +165,12 @@ Texture "image" "spectrum" "imagemap" "string filename" "good.png" "string wrap"
 Texture "image" "float" "imagemap" "string filename" "good.png" "string wrap" "black" "string filter" "point" "string encoding" "linear"
   "string mapping" "planar" "vector3 v1" [1 0 0] "vector3 v2" [0 1 0] "float udelta" 0.1 "float vdelta" 0.2
 Texture "ball" "spectrum" "imagemap" "string filename" "good.png" "string mapping" "spherical" "string wrap" "octahedralsphere"
+Texture "soft" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "string mapping" "spherical"
+Texture "soft" "float" "imagemap" "string filename" "good.png" "string filter" "EWA" "float maxanisotropy" 4 "string wrap" "clamp"
+Texture "softest" "spectrum" "imagemap" "string filename" "good.pfm" "string filter" "ewa" "float uscale" 40 "float vscale" 30
+MakeNamedMaterial "s" "string type" "coateddiffuse" "texture reflectance" "softest" "texture thickness" "soft" "texture displacement" "soft"
+MakeNamedMaterial "s2" "string type" "conductor" "texture reflectance" "soft"
+MakeNamedMaterial "s3" "string type" "mix" "string materials" ["s" "s2"] "texture amount" "soft"
 Texture "tube" "spectrum" "imagemap" "string filename" "good.png" "string mapping" "cylindrical" "string wrap" "repeat"
 Texture "flat" "spectrum" "checkerboard" "integer dimension" 2 "texture tex1" "image" "rgb tex2" [0 0 1] "float uscale" 9 "float vscale" 9
 Texture "solid" "float" "checkerboard" "integer dimension" 3 "texture tex1" "f" "float tex2" 0
@@ -233,7 +238,7 @@ NamedMaterial "x" Shape "disk" "float height" 5 NamedMaterial "l" Shape "sphere"
 NamedMaterial "v" Shape "disk" "float height" 5.5 NamedMaterial "c" Shape "sphere" "float radius" 0.5
 NamedMaterial "p" Shape "disk" "float height" 5.7 NamedMaterial "q" Shape "sphere" "float radius" 0.6
 NamedMaterial "z" Shape "disk" "float height" 4
-NamedMaterial "e4" Shape "disk" "float height" 4.2 NamedMaterial "e2" Shape "sphere" "float radius" 0.7
+NamedMaterial "s3" Shape "disk" "float height" 4.1 NamedMaterial "e4" Shape "disk" "float height" 4.2 NamedMaterial "e2" Shape "sphere" "float radius" 0.7
 Attribute "shape" "float radius" 0.3
 AttributeBegin ReverseOrientation Translate 0 0 6 Scale 1 2 1 Rotate 30 0 0 1 ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]
   AreaLightSource "diffuse" "rgb L" [1 2 3] "float scale" 2 "bool twosided" true "float power" 9

@@ -19,6 +19,8 @@ pub struct ShaderInstance {
     /// Words of all parameters; 0 for varying parameters.
     constants: Box<[u32]>,
     varying: Box<[VaryingParameter]>,
+    /// Whether varying parameters depend on the footprint of lookups.
+    needs_footprint: bool,
     dispersive: Option<DispersiveParameter>,
 }
 
@@ -89,8 +91,15 @@ impl ShaderInstance {
                 }
             }
         }
-        let (constants, varying) = (constants.into(), varying.into());
-        ShaderInstance { shader, eta: 1.0, constants, varying, dispersive: None }
+        let needs_footprint = varying.iter().any(|v: &VaryingParameter| v.value.needs_footprint());
+        ShaderInstance {
+            shader,
+            eta: 1.0,
+            constants: constants.into(),
+            varying: varying.into(),
+            needs_footprint,
+            dispersive: None,
+        }
     }
 
     /// Makes a parameter an index of refraction that depends on the wavelength. For light in RGB,
@@ -120,6 +129,12 @@ impl ShaderInstance {
     pub fn constants(&self) -> Option<&[u32]> {
         let is_constant = self.varying.is_empty() && self.dispersive.is_none();
         is_constant.then_some(&*self.constants)
+    }
+
+    /// Returns whether parameters depend on the footprint of lookups.
+    #[inline]
+    pub fn needs_footprint(&self) -> bool {
+        self.needs_footprint
     }
 
     /// Returns the index of refraction of the shader, if it depends on the wavelength.

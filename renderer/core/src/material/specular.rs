@@ -97,6 +97,20 @@ impl Specular {
         }
     }
 
+    /// Returns whether the reflectance depends on the footprint of lookups.
+    pub fn needs_footprint(&self) -> bool {
+        match self {
+            Specular::Conductor(conductor) | Specular::CoatedConductor { conductor, .. } => {
+                let Conductor { eta, k, excess } = conductor;
+                [eta, k, excess].into_iter().any(Param::needs_footprint)
+            }
+            Specular::Dielectric { .. }
+            | Specular::Dispersive { .. }
+            | Specular::ThinDielectric { .. }
+            | Specular::Coat { .. } => false,
+        }
+    }
+
     /// Samples a direction. `u` selects reflection or refraction. `None` if `wo` is tangential.
     ///
     /// Weights are from 0 to about 1, except for those of [`Specular::Dispersive`], which may

@@ -7,7 +7,7 @@ pub use builder::{MaterialError, MaterialId, SceneBuilder};
 
 use crate::accel::Accel;
 use crate::camera::Camera;
-use crate::geometry::{Geometry, Hit, Surface};
+use crate::geometry::{Geometry, Hit, Surface, SurfaceDerivatives};
 use crate::light::Lights;
 use crate::material::{Material, ShaderBinding};
 use crate::texture::{Footprint, Lookup};
@@ -41,16 +41,20 @@ impl Scene {
         self.camera.moves() || !self.geometry.motions.is_empty()
     }
 
-    /// Returns the point of a hit of a ray of direction `d` for texture lookups; `has_footprint`
-    /// requests the footprint of a pixel.
-    pub fn lookup(&self, hit: &Hit, d: Vec3, surface: &Surface, has_footprint: bool) -> Lookup {
-        let mut lookup = surface.lookup();
-        if has_footprint {
-            let derivatives = self.geometry.derivatives(hit, d);
-            let dp = self.camera.footprint(surface.p, surface.ng);
-            lookup.footprint = Footprint::new(dp, derivatives.dpdu, derivatives.dpdv);
+    /// Returns the point of a hit of a ray of direction `d` for texture lookups, with the footprint
+    /// of a pixel if textures need it. `surface` is that of the hit.
+    pub fn lookup(&self, hit: &Hit, d: Vec3, surface: &Surface, needs_footprint: bool) -> Lookup {
+        let lookup = surface.lookup();
+        if !needs_footprint {
+            return lookup;
         }
-        lookup
+        Lookup { footprint: self.footprint(surface, &self.geometry.derivatives(hit, d)), ..lookup }
+    }
+
+    /// Returns the footprint of a pixel at a surface with these derivatives.
+    fn footprint(&self, surface: &Surface, derivatives: &SurfaceDerivatives) -> Footprint {
+        let dp = self.camera.footprint(surface.p, surface.ng);
+        Footprint::new(dp, derivatives.dpdu, derivatives.dpdv)
     }
 
     /// Returns the shading frame at a hit of a ray of direction `d` on a material with a bump map;
@@ -64,8 +68,7 @@ impl Scene {
     ) -> Option<Frame> {
         let bump = self.materials[material as usize].bump()?;
         let derivatives = self.geometry.derivatives(hit, d);
-        let dp = self.camera.footprint(surface.p, surface.ng);
-        let footprint = Footprint::new(dp, derivatives.dpdu, derivatives.dpdv);
+        let footprint = self.footprint(surface, &derivatives);
         Some(bump.frame(surface, &derivatives, &Lookup { footprint, ..surface.lookup() }))
     }
 }

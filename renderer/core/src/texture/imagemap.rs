@@ -1,24 +1,45 @@
 //! Images as textures.
 //!
-//! Texels belong to a shared [`Image`]. Lookups interpolate bilinearly at full resolution;
-//! pixels are supersampled instead of further filtering. The order of operations and the flip of t
-//! follow pbrt-v4 (`textures.cpp`). Invariant: each component of a filtered value is between the
-//! minimum and maximum of its four texels, so that bounds on texels bound every lookup.
+//! Texels belong to a shared [`Image`]. Point and bilinear lookups are at full resolution: pixels
+//! are supersampled instead of further filtering. Trilinear and elliptical lookups average over the
+//! footprint of a pixel. The order of operations and the flip of t follow pbrt-v4 (`textures.cpp`).
+//! Invariant: each component of a filtered value is between the minimum and maximum of the image's
+//! texels (and 0 beyond black edges), so that bounds on texels bound every lookup.
 
+use super::filtered::Levels;
 use super::texels::{Texels, WrapMode};
-use super::{Lookup, Mapping};
-use lightbound_image::Image;
+use super::{Lookup, Mapping, Pyramid};
+use lightbound_image::{Channels, Image};
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
-/// Interpolation between texel centres.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// Interpolation between texel centres, and average over the footprint of a pixel.
+#[derive(Clone, Debug, Default)]
 pub enum TextureFilter {
     /// The nearest texel.
     Point,
     /// Linear between the four nearest texels.
     #[default]
     Bilinear,
+    /// Linear in each of two levels of a pyramid, and between them.
+    Trilinear(Arc<Pyramid>),
+    /// Average over an ellipse, in two levels of a pyramid.
+    Elliptical {
+        /// The image's [`ImageMap::pyramid`].
+        pyramid: Arc<Pyramid>,
+        /// Longest axis of an ellipse over the shortest, at least 1.
+        max_anisotropy: f32,
+    },
+}
+
+impl TextureFilter {
+    /// Returns whether lookups depend on the footprint.
+    pub fn needs_footprint(&self) -> bool {
+        match self {
+            TextureFilter::Point | TextureFilter::Bilinear => false,
+            TextureFilter::Trilinear(_) | TextureFilter::Elliptical { .. } => true,
+        }
+    }
 }
 
 /// The value that a texture takes from an image.
@@ -28,6 +49,16 @@ pub enum ImageMapValue {
     Rgb,
     /// [`Image::float`] in all three channels.
     Float,
+}
+
+impl ImageMapValue {
+    /// Returns the value of a texel.
+    pub(super) fn texel(self, image: &Image, x: u32, y: u32) -> Vec3 {
+        match self {
+            ImageMapValue::Rgb => image.rgb(x, y),
+            ImageMapValue::Float => Vec3::splat(image.float(x, y)),
+        }
+    }
 }
 
 /// An image over a surface.
@@ -55,7 +86,17 @@ impl ImageMap {
     pub fn eval(&self, lookup: &Lookup) -> Vec3 {
         let st = self.mapping.st(lookup);
         // Rows start at the top, t at the bottom.
-        self.scale_and_invert(self.interpolate(Vec2::new(st.x, 1.0 - st.y)))
+        self.scale_and_invert(self.interpolate(Vec2::new(st.x, 1.0 - st.y), lookup))
+    }
+
+    /// Creates the pyramid of an image, as trilinear and elliptical filters need it.
+    pub fn pyramid(image: &Image, value: ImageMapValue) -> Pyramid {
+        let channels = match value {
+            ImageMapValue::Rgb => Channels::Rgb,
+            ImageMapValue::Float => Channels::Grey,
+        };
+        let size = (image.width(), image.height());
+        Pyramid::new(size, channels, |x, y| value.texel(image, x, y))
     }
 
     /// Returns the value of a texel, scaled and inverted, before negative values are clamped.
@@ -63,11 +104,7 @@ impl ImageMap {
     /// # Panics
     /// If the texel is outside the image.
     pub fn unclamped(&self, x: u32, y: u32) -> Vec3 {
-        let texel = match self.value {
-            ImageMapValue::Rgb => self.image.rgb(x, y),
-            ImageMapValue::Float => Vec3::splat(self.image.float(x, y)),
-        };
-        let value = self.scale * texel;
+        let value = self.scale * self.value.texel(&self.image, x, y);
         if self.invert { 1.0 - value } else { value }
     }
 
@@ -85,15 +122,20 @@ impl ImageMap {
 
     /// Interpolates the image at coordinates from (0, 0) at the upper left corner to (1, 1) at the
     /// lower right corner.
-    fn interpolate(&self, st: Vec2) -> Vec3 {
-        let size = (self.image.width(), self.image.height());
-        let texels = Texels::new(size, self.wrap, |x, y| match self.value {
-            ImageMapValue::Rgb => self.image.rgb(x, y),
-            ImageMapValue::Float => Vec3::splat(self.image.float(x, y)),
-        });
-        match self.filter {
-            TextureFilter::Point => texels.nearest(st),
-            TextureFilter::Bilinear => texels.bilinear(st),
+    fn interpolate(&self, st: Vec2, lookup: &Lookup) -> Vec3 {
+        let ImageMap { image, value, wrap, .. } = self;
+        let size = (image.width(), image.height());
+        let texels = || Texels::new(size, *wrap, |x, y| value.texel(image, x, y));
+        let levels = |pyramid| Levels { image, pyramid, value: *value, wrap: *wrap };
+        // As rows, t is reversed.
+        let steps = || self.mapping.steps(lookup).map(|step| Vec2::new(step.x, -step.y));
+        match &self.filter {
+            TextureFilter::Point => texels().nearest(st),
+            TextureFilter::Bilinear => texels().bilinear(st),
+            TextureFilter::Trilinear(pyramid) => levels(pyramid).trilinear(st, steps()),
+            TextureFilter::Elliptical { pyramid, max_anisotropy } => {
+                levels(pyramid).elliptical(st, steps(), *max_anisotropy)
+            }
         }
     }
 }
@@ -195,6 +237,7 @@ mod tests {
         for wrap in [WrapMode::Repeat, WrapMode::Black, WrapMode::Clamp, WrapMode::OctahedralSphere]
         {
             for filter in [TextureFilter::Point, TextureFilter::Bilinear] {
+                let label = format!("{filter:?}");
                 let m = ImageMap { wrap, filter, ..grey(3, &texels) };
                 let extremes = [
                     f32::NAN,
@@ -214,7 +257,7 @@ mod tests {
                 });
                 for (u, v) in pairs.chain(plain) {
                     let x = m.eval(&at(u, v)).x;
-                    assert!((0.0..=1e30).contains(&x), "{wrap:?} {filter:?} {u} {v}: {x}");
+                    assert!((0.0..=1e30).contains(&x), "{wrap:?} {label} {u} {v}: {x}");
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Texture mappings: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`.
 
-use super::Lookup;
+use super::{Footprint, Lookup};
 use lightbound_math::{Transform, Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, TAU};
 
@@ -64,6 +64,46 @@ impl Mapping {
     }
 }
 
+/// Returns the directional derivatives along `steps` of the azimuth around the z axis, in units of
+/// full turns.
+fn turns(p: Vec3, steps: [Vec3; 2]) -> [f32; 2] {
+    let scale = 1.0 / (TAU * p.truncate().length_squared());
+    steps.map(|step| (p.x * step.y - p.y * step.x) * scale)
+}
+
+impl Mapping {
+    /// Returns the displacements of (s, t) for those of the lookup's footprint, to first order; zero
+    /// where they are undefined.
+    pub fn steps(&self, lookup: &Lookup) -> [Vec2; 2] {
+        let Footprint { dp, duv } = lookup.footprint;
+        // The position and its displacements in texture space.
+        let local = |texture_from_render: &Transform| {
+            let p = texture_from_render.point(lookup.p);
+            (p, dp.map(|dp| texture_from_render.vector(dp)))
+        };
+        let steps = match self {
+            Mapping::Uv { scale, .. } => duv.map(|step| step * *scale),
+            Mapping::Planar { texture_from_render, s, t, .. } => dp
+                .map(|dp| texture_from_render.vector(dp))
+                .map(|dp| Vec2::new(dp.dot(*s), dp.dot(*t))),
+            Mapping::Spherical(texture_from_render) => {
+                let (p, dp) = local(texture_from_render);
+                let r = p.truncate().length();
+                let along_theta = Vec3::new(p.x * p.z / r, p.y * p.z / r, -r) / p.length_squared();
+                let theta = dp.map(|dp| along_theta.dot(dp) * FRAC_1_PI);
+                let phi = turns(p, dp);
+                [0, 1].map(|i| Vec2::new(theta[i], phi[i]))
+            }
+            Mapping::Cylindrical(texture_from_render) => {
+                let (p, dp) = local(texture_from_render);
+                let phi = turns(p, dp);
+                [0, 1].map(|i| Vec2::new(phi[i], dp[i].z))
+            }
+        };
+        steps.map(|step| if step.is_finite() { step } else { Vec2::ZERO })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +134,40 @@ mod tests {
         let cylindrical = Mapping::Cylindrical(space);
         assert_eq!(st(cylindrical, Vec3::new(3.0, 0.0, 7.0)), Vec2::new(0.5, 7.0));
         assert_eq!(st(cylindrical, Vec3::new(1.0, -5.0, -7.0)), Vec2::new(0.25, -7.0));
+    }
+
+    #[test]
+    fn steps_match_finite_differences() {
+        let space = Transform::new(
+            DAffine3::from_translation(dvec3(-1.0, 0.3, 0.2)) * DAffine3::from_rotation_x(0.4),
+        )
+        .unwrap();
+        let uv = Mapping::Uv { scale: Vec2::new(2.0, -4.0), offset: Vec2::new(0.5, 1.0) };
+        let planar = Mapping::Planar {
+            texture_from_render: space,
+            s: Vec3::new(2.0, 0.3, 0.0),
+            t: Vec3::new(0.1, 0.0, -1.5),
+            offset: Vec2::ZERO,
+        };
+        let footprint = Footprint {
+            dp: [Vec3::new(1.0, 0.2, -0.3), Vec3::new(-0.2, 0.5, 0.9)],
+            duv: [Vec2::new(0.3, 0.1), Vec2::new(-0.2, 0.4)],
+        };
+        for mapping in [uv, planar, Mapping::Spherical(space), Mapping::Cylindrical(space)] {
+            for p in [Vec3::new(0.4, 0.7, -0.6), Vec3::new(3.0, 1.0, 0.5)] {
+                let (at, h) = (Lookup { p, uv: Vec2::new(0.2, 0.6), footprint }, 1e-2);
+                for (axis, step) in mapping.steps(&at).into_iter().enumerate() {
+                    let st = |h: f32| {
+                        let (p, uv) = (p + h * footprint.dp[axis], at.uv + h * footprint.duv[axis]);
+                        mapping.st(&Lookup { p, uv, ..at })
+                    };
+                    let expected = (st(h) - st(-h)) / (2.0 * h);
+                    assert!((step - expected).length() < 2e-4, "{mapping:?}: {step} {expected}");
+                }
+            }
+        }
+        // At the pole of a sphere.
+        let at = Lookup { p: space.inverse().point(Vec3::Z), uv: Vec2::ZERO, footprint };
+        assert!(Mapping::Spherical(space).steps(&at).iter().all(|step| step.is_finite()));
     }
 }

@@ -2,15 +2,18 @@
 //!
 //! A texture is a small expression tree. Every node yields linear RGB. A float texture has the same
 //! value in all three channels, and the first is used. Nodes and their defaults follow pbrt-v4.
-//! Textures are not filtered over the pixel footprint: pixels are supersampled instead.
+//! Only images with a trilinear or elliptical filter are averaged over the footprint of a pixel;
+//! for others, pixels are supersampled instead.
 
 mod bilerp;
 mod checkerboard;
 mod dots;
+mod filtered;
 mod footprint;
 mod imagemap;
 mod mapping;
 mod noise;
+mod pyramid;
 pub mod shader_texture;
 mod solid;
 mod texels;
@@ -24,6 +27,7 @@ pub use dots::Dots;
 pub use footprint::Footprint;
 pub use imagemap::{ImageMap, ImageMapValue, TextureFilter};
 pub use mapping::Mapping;
+pub use pyramid::Pyramid;
 pub use solid::{Octaves, Solid, SolidPattern};
 pub(crate) use texels::Texels;
 pub use texels::WrapMode;
@@ -88,6 +92,14 @@ impl Param {
         }
     }
 
+    /// Returns whether the value depends on the footprint of lookups.
+    pub fn needs_footprint(&self) -> bool {
+        match self {
+            Param::Constant(_) => false,
+            Param::Texture(texture) => texture.needs_footprint(),
+        }
+    }
+
     /// Evaluates the parameter as a float: the first channel.
     pub fn float(&self, lookup: &Lookup) -> f32 {
         self.rgb(lookup).x
@@ -143,6 +155,19 @@ pub enum Texture {
 }
 
 impl Texture {
+    /// Returns whether the value depends on the footprint of lookups.
+    fn needs_footprint(&self) -> bool {
+        match self {
+            Texture::Constant(_) => false,
+            Texture::Image(map) => map.filter.needs_footprint(),
+            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. }) | Texture::Scale(a, b) => {
+                a.needs_footprint() || b.needs_footprint()
+            }
+            Texture::Map(value, _) => value.needs_footprint(),
+            Texture::Mix { a, b, amount } => [a, b, amount].into_iter().any(Param::needs_footprint),
+        }
+    }
+
     /// Evaluates the texture as linear RGB.
     pub fn eval(&self, lookup: &Lookup) -> Vec3 {
         match self {

@@ -51,7 +51,10 @@ fn sampler(map: &ImageMap) -> texture::SamplerState {
     };
     let filter = match map.filter {
         TextureFilter::Point => texture::Filter::Point,
-        TextureFilter::Bilinear => texture::Filter::Bilinear,
+        // The code of a shader knows no footprint.
+        TextureFilter::Bilinear
+        | TextureFilter::Trilinear(_)
+        | TextureFilter::Elliptical { .. } => texture::Filter::Bilinear,
     };
     texture::SamplerState { wrap, filter }
 }
@@ -134,6 +137,14 @@ impl Builder<'_> {
                 message,
                 "the image without the mapping",
             )?;
+        }
+        if map.filter.needs_footprint() {
+            let message = format!(
+                "{name} has a trilinear or elliptical filter, but shaders sample the full-resolution \
+                 image ({})",
+                shader_use.label
+            );
+            self.diagnostics.warn(Some(&param.location), message, "bilinear lookups")?;
         }
         if map.invert && map.wrap == WrapMode::Black {
             let message =

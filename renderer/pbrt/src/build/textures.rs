@@ -10,7 +10,7 @@ use lightbound::settings::ColourSpace;
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::{
     Bilerp, Checkerboard, CheckerboardDomain, Dots, ImageMap, ImageMapValue, Mapping, Octaves,
-    Param, Solid, SolidPattern, Texture, TextureFilter, WrapMode,
+    Param, Pyramid, Solid, SolidPattern, Texture, TextureFilter, WrapMode,
 };
 use lightbound_image::{self, Encoding, Image};
 use lightbound_math::{Transform, Vec2, Vec3};
@@ -24,6 +24,8 @@ pub(super) struct Textures {
     float: HashMap<String, Arc<Texture>>,
     spectrum: HashMap<String, Arc<Texture>>,
     images: HashMap<(PathBuf, String), Arc<Image>>,
+    /// Pyramids of images, which addresses identify.
+    pyramids: HashMap<(*const Image, ImageMapValue), Arc<Pyramid>>,
 }
 
 impl Textures {
@@ -62,6 +64,9 @@ impl Textures {
         self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
     }
 }
+
+/// Largest `maxanisotropy`, so that lookups average a limited number of texels.
+const MAX_ANISOTROPY: f32 = 64.0;
 
 /// Supported classes of textures.
 const TEXTURES: [&str; 12] = [
@@ -224,25 +229,6 @@ impl Builder<'_> {
         let Some(name) = p.string("filename")? else {
             return Err(entity.error("an imagemap needs a file").help("give \"string filename\""));
         };
-        let filter = match p.string("filter")?.unwrap_or("bilinear") {
-            "point" => TextureFilter::Point,
-            "bilinear" => TextureFilter::Bilinear,
-            other @ ("trilinear" | "ewa" | "EWA") => {
-                let message = format!("texture filter \"{other}\" is not supported");
-                self.warn(
-                    entity,
-                    message,
-                    "bilinear lookups in the full-resolution image, averaged over the samples of a pixel",
-                )?;
-                TextureFilter::Bilinear
-            }
-            other => {
-                let help =
-                    did_you_mean(other, ["point", "bilinear", "trilinear", "ewa"], "use bilinear");
-                return Err(entity.error(format!("unknown texture filter \"{other}\"")).help(help));
-            }
-        };
-        p.float("maxanisotropy")?;
         let error = |message: String| entity.error(message);
         let wrap: WrapMode = p.string("wrap")?.unwrap_or("repeat").parse().map_err(error)?;
         let (scale, invert) =
@@ -252,7 +238,38 @@ impl Builder<'_> {
         self.check_finite(entity, &image)?;
         let mapping = self.mapping(t)?;
         let value = if t.is_float { ImageMapValue::Float } else { ImageMapValue::Rgb };
+        let filter = self.texture_filter(entity, &image, value)?;
         Ok(Texture::Image(ImageMap { image, mapping, value, wrap, filter, scale, invert }))
+    }
+
+    /// Reads the filter of an image texture.
+    fn texture_filter(
+        &mut self,
+        entity: &Entity,
+        image: &Arc<Image>,
+        value: ImageMapValue,
+    ) -> Result<TextureFilter, SceneError> {
+        let max_anisotropy = entity.params.float("maxanisotropy")?.unwrap_or(8.0);
+        if !(1.0..=MAX_ANISOTROPY).contains(&max_anisotropy) {
+            let message = format!("\"maxanisotropy\" is {max_anisotropy}");
+            return Err(entity.error(message).help(format!("give 1 to {MAX_ANISOTROPY}")));
+        }
+        let pyramids = &mut self.textures.pyramids;
+        let mut pyramid = || {
+            let pyramid = pyramids.entry((Arc::as_ptr(image), value));
+            pyramid.or_insert_with(|| Arc::new(ImageMap::pyramid(image, value))).clone()
+        };
+        Ok(match entity.params.string("filter")?.unwrap_or("bilinear") {
+            "point" => TextureFilter::Point,
+            "bilinear" => TextureFilter::Bilinear,
+            "trilinear" => TextureFilter::Trilinear(pyramid()),
+            "ewa" | "EWA" => TextureFilter::Elliptical { pyramid: pyramid(), max_anisotropy },
+            other => {
+                let help =
+                    did_you_mean(other, ["point", "bilinear", "trilinear", "ewa"], "use bilinear");
+                return Err(entity.error(format!("unknown texture filter \"{other}\"")).help(help));
+            }
+        })
     }
 
     /// Returns an image. Reads each file once per encoding.

@@ -276,7 +276,7 @@ impl<'a> LightcutsWorker<'a> {
         else {
             unreachable!("resolve_mix returns a surface material")
         };
-        let vertex = PathVertex { hit: &hit, surface: &surface, wo };
+        let vertex = PathVertex { hit: &hit, d: ray.d, surface: &surface, wo };
         let specular_probability = match (specular, scattering) {
             (Some(specular), Some(_)) => specular.sampling_probability(wo),
             (specular, _) => f32::from(u8::from(specular.is_some())),
@@ -292,7 +292,8 @@ impl<'a> LightcutsWorker<'a> {
         let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
         let next = sampled_specular.and_then(|specular| {
             let wavelength = PathWavelength { nm: path.nm, u };
-            specular.sample(lobe_u / specular_probability, wavelength, wo, &surface.lookup())
+            let lookup = scene.lookup(&hit, ray.d, &surface, specular.needs_footprint());
+            specular.sample(lobe_u / specular_probability, wavelength, wo, &lookup)
         });
         if let Some(feature_index) = feature_index.filter(|_| features.albedo) {
             let albedo = match scattering {
@@ -342,7 +343,8 @@ impl<'a> LightcutsWorker<'a> {
         let started = point.is_timed.then(Instant::now);
         self.lighting.material.begin(
             (instance, path.nm),
-            vertex.surface,
+            scene.lookup(vertex.hit, vertex.d, vertex.surface, instance.needs_footprint()),
+            vertex.surface.frame.n,
             || scene.geometry.shader_positions(vertex.hit, vertex.surface.p),
             wo,
         );
@@ -396,7 +398,8 @@ impl<'a> LightcutsWorker<'a> {
         let mut batch = self.shading.begin(binding, 1);
         let Columns([u, v]) = Columns::splat(u.into());
         batch.set_points(0, [&u, &v], &Columns::splat(wo.into()));
-        let lookup = || vertex.surface.lookup();
+        let lookup =
+            || scene.lookup(vertex.hit, vertex.d, vertex.surface, instance.needs_footprint());
         batch.set_material(0, (instance, None), lookup, vertex.surface.frame.n, positions);
         let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::default());
         batch.set_up().sample().directions(0, &mut wi, &mut bsdf);
@@ -409,6 +412,8 @@ impl<'a> LightcutsWorker<'a> {
 /// A vertex of a specular path from the camera.
 struct PathVertex<'a> {
     hit: &'a Hit,
+    /// Direction of the ray.
+    d: Vec3,
     surface: &'a Surface,
     /// Outgoing direction in the shading frame.
     wo: Vec3,

@@ -87,7 +87,7 @@ impl Floor {
             instances.find(|instance| is_floor(instance.shader)).expect("the floor has a material");
         let mut lighting =
             Lighting::new(&self.scene, &self.tree, BoundEvaluator::new(&self.bounds), true);
-        lighting.material.begin((instance, None), &surface, || [p, p], Vec3::Z);
+        lighting.material.begin((instance, None), surface.lookup(), Vec3::Z, || [p, p], Vec3::Z);
         let view = Viewpoint::new(p, &surface.frame, 1.0);
         let result = f(
             &mut lighting,

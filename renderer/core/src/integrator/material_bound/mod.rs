@@ -21,10 +21,10 @@ mod hand;
 pub(super) mod tests;
 
 use self::hand::{Formula, HandBound};
-use crate::geometry::Surface;
 use crate::integrator::ShadingCounts;
 use crate::material::{Program, ShaderBinding, ShaderInstance};
 use crate::settings::BoundMode;
+use crate::texture::Lookup;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Vec3, vec3};
 use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
@@ -235,23 +235,24 @@ impl<'a> KernelBuffers<'a> {
         &mut self,
         program: &Program,
         (instance, nm): (&ShaderInstance, Option<f32>),
-        surface: &Surface,
+        lookup: &Lookup,
+        n: Vec3,
         positions: impl FnOnce() -> [Vec3; 2],
         counts: &mut ShadingCounts,
     ) {
         let parameters = &mut self.parameters;
         let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut())
         else {
-            instance.write(&surface.lookup(), nm, |first, words| {
+            instance.write(lookup, nm, |first, words| {
                 parameters[first..][..words.len()].copy_from_slice(words)
             });
             return;
         };
         let [p, object] = positions();
-        let point = Program::surface_words(p, object, surface.frame.n, surface.uv);
+        let point = Program::surface_words(p, object, n, lookup.uv);
         inputs.set_row(0, 0, &point);
         let set = |first: usize, words: &[u32]| inputs.set_row(0, point.len() + first, words);
-        instance.write(&surface.lookup(), nm, set);
+        instance.write(lookup, nm, set);
         inputs.truncate(1);
         kernel.run(&self.textures, inputs, outputs);
         parameters.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
@@ -303,14 +304,15 @@ impl<'a> BoundEvaluator<'a> {
         std::mem::take(&mut self.counts)
     }
 
-    /// Sets the shading point. `positions` computes
+    /// Sets the shading point with shading normal `n`. `positions` computes
     /// [`Geometry::shader_positions`](crate::geometry::Geometry::shader_positions). `wo` is
     /// [local](lightbound_math::Viewpoint::local_direction), and above the surface if the material
     /// is one-sided.
     pub fn begin(
         &mut self,
         (instance, nm): (&ShaderInstance, Option<f32>),
-        surface: &Surface,
+        lookup: Lookup,
+        n: Vec3,
         positions: impl FnOnce() -> [Vec3; 2],
         wo: Vec3,
     ) {
@@ -318,7 +320,7 @@ impl<'a> BoundEvaluator<'a> {
         let program = &self.bounds.shaders[self.shader].binding.program;
         let mut counts = std::mem::take(&mut self.counts);
         let buffers = self.buffers(self.shader);
-        buffers.set_up(program, (instance, nm), surface, positions, &mut counts);
+        buffers.set_up(program, (instance, nm), &lookup, n, positions, &mut counts);
         buffers.set_common_words(wo);
         self.counts = counts;
     }

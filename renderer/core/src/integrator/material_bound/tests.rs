@@ -282,7 +282,8 @@ fn shaders_with_setup_and_textures_are_bounded() {
     let frame = Frame::from_normal(Vec3::Z);
     let surface = Surface { p: Vec3::ZERO, ng: Vec3::Z, frame, uv: vec2(0.5, 0.0), offset: 0.0 };
     for y in [0.5, 1.0] {
-        evaluator.begin((&instance, None), &surface, || [Vec3::ZERO, vec3(9.0, y, 9.0)], Vec3::Z);
+        let positions = || [Vec3::ZERO, vec3(9.0, y, 9.0)];
+        evaluator.begin((&instance, None), surface.lookup(), surface.frame.n, positions, Vec3::Z);
         let expected = 0.5 * vec3(0.25, y, 0.25);
         let s = evaluator.evaluate(&[Vec3::Z, Vec3::X, vec3(0.6, 0.0, 0.8)]);
         assert_eq!(s[..4], [expected, Vec3::ZERO, 0.8 * expected, Vec3::ZERO]);

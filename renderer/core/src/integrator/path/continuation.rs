@@ -6,6 +6,8 @@ use super::vertex::{VertexGroup, mirrored};
 use super::{MAX_SURVIVAL, MAX_SURVIVAL_DEPTH, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, SampledBatch, eta_ratio};
+use crate::material::Specular;
+use crate::texture::Lookup;
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::{COLUMN_LEN, Column, Columns, Ray, Vec3};
 
@@ -80,8 +82,13 @@ impl VertexGroup<'_> {
         out.lanes = LaneSet::from_mask(&mask);
     }
 
-    /// Samples the delta distributions in the lanes that select them.
-    fn sample_specular(&mut self, out: &mut BsdfSamples) {
+    /// Samples the delta distributions in the lanes that select them. `lookup` returns the point of
+    /// a lane for texture lookups.
+    fn sample_specular(
+        &mut self,
+        out: &mut BsdfSamples,
+        lookup: impl Fn(&Self, usize, &Specular) -> Lookup,
+    ) {
         for lane in self.active.iter() {
             let (lobe_u, probability) = (self.bsdf_u.0[0][lane], self.specular_probability[lane]);
             if lobe_u >= probability {
@@ -92,7 +99,7 @@ impl VertexGroup<'_> {
                     lobe_u / probability,
                     self.wavelength(lane),
                     self.wo.get(lane),
-                    &self.surface.lookup(lane),
+                    &lookup(self, lane, specular),
                 )
             });
             let Some(sample) = sample else {
@@ -188,7 +195,16 @@ impl<'a> Wavefront<'a> {
             }
             None => samples.lanes = LaneSet::NONE,
         }
-        vertices.sample_specular(samples);
+        let (scene, hits, rays) = (self.scene, &self.hits, &self.paths.rays);
+        vertices.sample_specular(samples, |vertices, lane, specular| {
+            if specular.needs_footprint() {
+                let path = vertices.path[lane] as usize;
+                let surface = vertices.surface.surface(lane);
+                scene.lookup(&hits[path], rays[path].d, &surface, true)
+            } else {
+                vertices.surface.lookup(lane)
+            }
+        });
     }
 
     /// Records the albedo of a group, from the sampled directions.

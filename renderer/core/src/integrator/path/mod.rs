@@ -652,7 +652,10 @@ impl<'a> Wavefront<'a> {
                 batch.set_material(
                     group * COLUMN_LEN + lane,
                     (instance, vertices.dispersion[lane].nm),
-                    || surface.lookup(lane),
+                    || match instance.needs_footprint() {
+                        false => surface.lookup(lane),
+                        true => scene.lookup(hit, d, &surface.surface(lane), true),
+                    },
                     surface.frame[2].get(lane),
                     || scene.geometry.shader_positions(hit, surface.p.get(lane)),
                 );

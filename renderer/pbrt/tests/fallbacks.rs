@@ -221,9 +221,8 @@ MakeNamedMaterial "o" "string type" "hair" "rgb color" [0.8 0.6 0.3]
 MakeNamedMaterial "e" "string type" "hair" "texture eumelanin" "f" "float pheomelanin" 0.7
 NamedMaterial "k" Shape "curve" "string type" "ribbon" "string basis" "bspline" "integer degree" 2 "integer splitdepth" 1
   "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "normal N" [0 0 1 0 1 1 0 0 1] "float width0" 0.2 "float width1" 0.1 "texture alpha" "f"
-NamedMaterial "s" Shape "curve" "string type" "cylinder" "string basis" "bezier" "integer degree" 3 "float width" 0.1
-  "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] NamedMaterial "o" Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "string type" "flat"
-NamedMaterial "e" Shape "sphere"
+NamedMaterial "s" Shape "curve" "string type" "cylinder" "string basis" "bezier" "integer degree" 2 "float width" 0.1
+  "point3 P" [0 0 3 0 1 3 1 1 3] NamedMaterial "o" Shape "disk" NamedMaterial "e" Shape "disk"
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"

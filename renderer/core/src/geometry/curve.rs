@@ -166,7 +166,8 @@ impl Curves {
         widths: [f32; 2],
     ) -> Result<(), CurveError> {
         let count = self.style.segment_count(points.len())?;
-        if let Some(&width) = widths.iter().find(|&&w| !(w >= 0.0 && w.is_finite())) {
+        let is_valid = |w: f32| w >= 0.0 && w.is_finite();
+        if let Some(&width) = widths.iter().find(|&&w| !is_valid(w)) {
             return Err(CurveError::Width(width));
         }
         let is_ribbon = self.style.kind == CurveKind::Ribbon;
@@ -575,8 +576,9 @@ impl CurveTest<'_> {
         let flat = DVec2::new(across.x, across.y);
         let offset = -flat.dot(DVec2::new(c.x, c.y)) / flat.length_squared();
         let width = self.width(u);
-        // The negation rejects NaN, for ribbons that the ray sees edge-on.
-        if !(offset.abs() <= 0.5 * width) || width == 0.0 {
+        // NaN, for ribbons that the ray sees edge-on, is outside.
+        let is_inside = offset.abs() <= 0.5 * width && width > 0.0;
+        if !is_inside {
             return;
         }
         let t = ((c.z + offset * across.z) / self.length) as f32;

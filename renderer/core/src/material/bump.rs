@@ -96,7 +96,7 @@ mod tests {
     /// Returns the surface at coordinates (u, v) of a primitive, its derivatives, and the frame
     /// with a bump map.
     fn bumped(geometry: &Geometry, (u, v): (f32, f32), map: &BumpMap) -> (Surface, Frame) {
-        let hit = Hit { t: 1.0, u, v, primitive: 0, element: 0, instance: Hit::NONE };
+        let hit = Hit { t: 1.0, u, v, primitive: 0, element: 0, ..Hit::MISS };
         let surface = geometry.surface(&hit, -Vec3::Z);
         let frame = map.frame(&surface, &geometry.derivatives(&hit, -Vec3::Z), &surface.lookup());
         (surface, frame)
@@ -177,7 +177,7 @@ mod tests {
                 let sin = n.truncate().length();
                 let along_phi = vec3(-n.y, n.x, 0.0) / sin;
                 let to_top = along_phi.cross(n) * -1.0;
-                let hit = Hit { t: 1.0, u, v, primitive: 0, element: 0, instance: Hit::NONE };
+                let hit = Hit { t: 1.0, u, v, primitive: 0, element: 0, ..Hit::MISS };
                 let upwards = geometry.derivatives(&hit, -Vec3::Z).dpdv.dot(to_top).signum();
                 let r = 1.5 + slope.dot(vec2(u, v));
                 let pi = std::f32::consts::PI;
@@ -255,7 +255,7 @@ mod tests {
             invert: false,
         }))));
         let geometry = geometry(triangle(false), false);
-        let hit = Hit { t: 1.0, u: 0.4, v: 0.3, primitive: 0, element: 0, instance: Hit::NONE };
+        let hit = Hit { t: 1.0, u: 0.4, v: 0.3, primitive: 0, element: 0, ..Hit::MISS };
         let (surface, derivatives) =
             (geometry.surface(&hit, -Vec3::Z), geometry.derivatives(&hit, -Vec3::Z));
         for (step, tilted) in [(0.05, false), (0.2, true)] {

@@ -155,7 +155,7 @@ mod tests {
         };
         for mapping in [uv, planar, Mapping::Spherical(space), Mapping::Cylindrical(space)] {
             for p in [Vec3::new(0.4, 0.7, -0.6), Vec3::new(3.0, 1.0, 0.5)] {
-                let (at, h) = (Lookup { p, uv: Vec2::new(0.2, 0.6), footprint }, 1e-2);
+                let (at, h) = (Lookup { p, n: Vec3::Z, uv: Vec2::new(0.2, 0.6), footprint }, 1e-2);
                 for (axis, step) in mapping.steps(&at).into_iter().enumerate() {
                     let st = |h: f32| {
                         let (p, uv) = (p + h * footprint.dp[axis], at.uv + h * footprint.duv[axis]);
@@ -167,7 +167,8 @@ mod tests {
             }
         }
         // At the pole of a sphere.
-        let at = Lookup { p: space.inverse().point(Vec3::Z), uv: Vec2::ZERO, footprint };
+        let at =
+            Lookup { p: space.inverse().point(Vec3::Z), n: Vec3::Z, uv: Vec2::ZERO, footprint };
         assert!(Mapping::Spherical(space).steps(&at).iter().all(|step| step.is_finite()));
     }
 }

@@ -158,11 +158,12 @@ impl Texture {
     /// Returns whether the value depends on the footprint of lookups.
     fn needs_footprint(&self) -> bool {
         match self {
-            Texture::Constant(_) => false,
+            Texture::Constant(_) | Texture::Bilerp(_) | Texture::Solid(_) => false,
             Texture::Image(map) => map.filter.needs_footprint(),
-            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. }) | Texture::Scale(a, b) => {
-                a.needs_footprint() || b.needs_footprint()
-            }
+            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. })
+            | Texture::Dots(Dots { inside: a, outside: b, .. })
+            | Texture::Scale(a, b)
+            | Texture::DirectionMix { a, b, .. } => a.needs_footprint() || b.needs_footprint(),
             Texture::Map(value, _) => value.needs_footprint(),
             Texture::Mix { a, b, amount } => [a, b, amount].into_iter().any(Param::needs_footprint),
         }

@@ -37,7 +37,7 @@ impl EmissionImage {
 
     /// Returns the value at texture coordinates; v points upwards.
     pub fn at(&self, uv: Vec2) -> Vec3 {
-        self.map.eval(&Lookup { p: Vec3::ZERO, n: Vec3::Z, uv })
+        self.map.eval(&Lookup::at_point(Vec3::ZERO, Vec3::Z, uv))
     }
 
     /// Returns the mean of the texels.

@@ -883,7 +883,7 @@ mod tests {
 
     #[test]
     fn rays_do_not_meet_the_curve_they_leave() {
-        let (transform, motion) = (skewed(), None);
+        let (group, transform, motion) = (0..1, skewed(), None);
         let instance = super::super::Instance { group: 0, transform, first_light: 0, motion };
         for at in [Transform::IDENTITY, rotation(), skewed()] {
             for kind in KINDS {
@@ -897,7 +897,7 @@ mod tests {
                 };
                 let geometry = Geometry {
                     primitives: vec![primitive],
-                    groups: vec![0..1],
+                    groups: vec![group.clone()],
                     instances: vec![instance],
                     ..Geometry::default()
                 };
@@ -911,7 +911,7 @@ mod tests {
                     hits += 1;
                     let d = uniform_sphere(Vec2::new(random(i, 6), random(i, 7)));
                     let ShapeHit { t, u, v } = hit;
-                    let hit = Hit { t, u, v, primitive: 0, element, ..Hit::MISS };
+                    let hit = Hit { t, u, v, primitive: 0, element, instance: Hit::NONE };
                     let surface = geometry.surface(&hit, ray.d);
                     let next = Ray::new(surface.offset_ray_origin(d), d);
                     assert_eq!(nearest(&curves, &next), None, "{kind:?}, ray {i}");

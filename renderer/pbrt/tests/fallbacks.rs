@@ -143,7 +143,6 @@ WorldBegin
 LightSource "infinite" "rgb L" [1 1 1] "float scale" 0.5 "float illuminance" 2
 LightSource "infinite" "string filename" "good.pfm" "float scale" 0.5 "float illuminance" 2
 LightSource "infinite" "string filename" "good.pfm" "point3 portal" [-1 -1 4  -1 1 4  1 1 4  1 -1 4]
-LightSource "infinite" "rgb L" [1 1 1] "point3 portal" [-1 -1 4  -1 1 4  1 1 4  1 -1 4]
 LightSource "distant" "blackbody L" 5000 "point3 from" [0 0 0] "point3 to" [0 0 1] "float scale" 1 "float illuminance" 1
 LightSource "sky" "float turbidity" 4 "float elevation" 20 "float azimuth" 10 "bool sun" true "float scale" 0.1
 Texture "bright" "spectrum" "imagemap" "string filename" "bright.pfm" Texture "halved" "spectrum" "scale" "texture tex" "bright" "float scale" 0.25

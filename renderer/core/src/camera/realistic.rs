@@ -256,7 +256,7 @@ impl LensElement {
         let o = ray.o - dvec3(0.0, 0.0, z - self.curvature);
         let (a, b) = (ray.d.length_squared(), o.dot(ray.d));
         let discriminant = b * b - a * (o.length_squared() - self.curvature * self.curvature);
-        if !(discriminant >= 0.0) {
+        if discriminant < 0.0 || discriminant.is_nan() {
             return None;
         }
         // The side of the sphere is the one towards the scene for positive curvatures.
@@ -264,7 +264,7 @@ impl LensElement {
         let root = discriminant.sqrt();
         let t = if takes_nearer { -b - root } else { -b + root } / a;
         let p = ray.at(t);
-        if !(t >= 0.0) || p.truncate().length_squared() > self.radius * self.radius {
+        if t < 0.0 || t.is_nan() || p.truncate().length_squared() > self.radius * self.radius {
             return None;
         }
         let n = (o + t * ray.d).normalize();

@@ -93,7 +93,7 @@ impl PortalLight {
 
     /// Returns bounds of the portal, and the direction to the side that receives light.
     pub fn extent(&self) -> (Aabb, Cone) {
-        (Aabb::around(self.corners.into_iter()), Cone::from_direction(-self.axes.z_axis))
+        (Aabb::around(self.corners), Cone::from_direction(-self.axes.z_axis))
     }
 
     /// Returns the mean radiance through the portal, W·sr⁻¹·m⁻².
@@ -118,8 +118,7 @@ impl PortalLight {
     /// per steradian for a unit direction. `None` if the direction points inwards.
     fn position(&self, d: Vec3) -> Option<(Vec2, f32)> {
         let w = self.axes.transpose() * d;
-        // False for NaN.
-        if !(w.z > 0.0) {
+        if w.z <= 0.0 || w.z.is_nan() {
             return None;
         }
         let angles = vec2(libm::atan2f(w.x, w.z), libm::atan2f(w.y, w.z));

@@ -137,12 +137,11 @@ impl ProjectionLight {
     /// to 1.
     pub fn relative_intensity(&self, w: Vec3) -> Vec3 {
         let local = self.light_from_render * w;
-        // False for NaN.
-        if !(local.z >= MIN_Z) {
+        if local.z < MIN_Z || local.z.is_nan() {
             return Vec3::ZERO;
         }
         let at = local.truncate() / (local.z * self.extent);
-        if !(at.abs().max_element() <= 1.0) {
+        if !at.abs().cmple(Vec2::ONE).all() {
             return Vec3::ZERO;
         }
         let texel = |x: f32, n: usize| ((0.5 * (x + 1.0) * n as f32) as usize).min(n - 1);

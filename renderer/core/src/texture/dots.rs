@@ -30,7 +30,8 @@ impl Dots {
 fn is_inside_dot(st: Vec2) -> bool {
     let cell = (st + 0.5).floor();
     let random = |s: f32, t: f32| noise(Vec3::new(cell.x + s, cell.y + t, 0.5));
-    if !(random(0.5, 0.5) > 0.0) {
+    let has_dot = random(0.5, 0.5) > 0.0;
+    if !has_dot {
         return false;
     }
     let shift = (0.5 - RADIUS) * Vec2::new(random(1.5, 2.8), random(4.5, 9.8));

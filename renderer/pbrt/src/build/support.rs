@@ -44,7 +44,7 @@ independent: "integer pixelsamples" 2; "integer seed" 3
 sobol: "integer pixelsamples" 2; "integer seed" 3; "string randomization" "none" ~ always Owen scrambling
 stratified: "integer xsamples" 2; "integer ysamples" 2; "integer seed" 3; "bool jitter" false ~ always Owen-scrambled Sobol' points
 [Integrator]
-path: "integer maxdepth" 3; "string lightsampler" "power"; "string lightsampler" "exhaustive"; "bool regularize" true; +"string lightsampling" "tree"; +"string bsdfsampling" "bounds"; +"string guiding" "off"
+path: "integer maxdepth" 3; "string lightsampler" "power"; "string lightsampler" "exhaustive"; "bool regularize" true; +"string lightsampling" "tree"; +"string bsdfsampling" "bounds"; +"string guiding" "off"; +"string shadowterminator" "soft"
 volpath:
 simplepath:
 simplevolpath:
@@ -55,7 +55,7 @@ sppm:
 ambientocclusion:
 randomwalk:
 function:
-+lightcuts: +"integer maxdepth" 3; +"float error" 0.1; +"string errormode" "total"; +"integer maxcut" 9; +"string mode" "stochastic"; +"integer cutsize" 9; +"integer areapoints" 9; +"integer skypoints" 9
++lightcuts: +"integer maxdepth" 3; +"float error" 0.1; +"string errormode" "total"; +"integer maxcut" 9; +"string mode" "stochastic"; +"integer cutsize" 9; +"integer areapoints" 9; +"integer skypoints" 9; +"string shadowterminator" "soft"
 [Accelerator]
 bvh: "string splitmethod" "hlbvh" ~ --accel selects the structure; "integer maxnodeprims" 4 ~ --accel selects the structure
 kdtree: "integer intersectcost" 5 ~ --accel selects the structure; "integer traversalcost" 1 ~ --accel selects the structure; "float emptybonus" 0.5 ~ --accel selects the structure; "integer maxprims" 1 ~ --accel selects the structure; "integer maxdepth" 9 ~ --accel selects the structure
@@ -77,7 +77,7 @@ trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "norma
 bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm"; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only
 loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme
 plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2 ~ for displacement only
-curve:
+curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"
 [Material]
 diffuse: "rgb reflectance" [0.1 0.2 0.3]; "string normalmap" "square.pfm"; "texture displacement" "f"
 conductor: "spectrum eta" "metal-Au-eta"; "spectrum k" "metal-Au-k"; "rgb reflectance" [0.1 0.2 0.3]; "float roughness" 0.1; "float uroughness" 0.1; "float vroughness" 0.1; "bool remaproughness" false; "string normalmap" "square.pfm"; "texture displacement" "f"
@@ -88,13 +88,13 @@ coateddiffuse: "rgb reflectance" [0.1 0.2 0.3]; "float eta" 1.4; "float roughnes
 coatedconductor: "float interface.roughness" 0.1; "float interface.uroughness" 0.1; "float interface.vroughness" 0.1; "float interface.eta" 1.4; "spectrum conductor.eta" "metal-Au-eta"; "spectrum conductor.k" "metal-Au-k"; "rgb reflectance" [0.1 0.2 0.3]; "float conductor.roughness" 0.1; "float conductor.uroughness" 0.1; "float conductor.vroughness" 0.1; "float thickness" 0.1; "float g" 0.1; "rgb albedo" [0.1 0.2 0.3]; "bool remaproughness" false; "integer maxdepth" 5; "integer nsamples" 2 ~ the closed form has no noise; "string normalmap" "square.pfm"; "texture displacement" "f"
 mix: !"string materials" ["a" "b"]; "float amount" 0.3
 interface:
-hair:
+hair: +"rgb color" [0.1 0.2 0.3]; "spectrum sigma_a" [300 0.1 700 0.5]; "rgb reflectance" [0.1 0.2 0.3]; "float eumelanin" 0.5; "float pheomelanin" 0.5; "float eta" 1.5; "float beta_m" 0.2; "float beta_n" 0.2; "float alpha" 1; "string normalmap" "square.pfm"; "texture displacement" "f"
 measured:
 subsurface:
 +shader: !+"string filename" "diffuse"
 [Texture float]
 constant: "float value" 0.5
-imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4 ~ images are not filtered over the footprint; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
+imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
 checkerboard: "integer dimension" 3; "float tex1" 0.1; "float tex2" 0.2; MAPPING
 dots: "float inside" 0.1; "float outside" 0.2; MAPPING
 bilerp: "float v00" 0.1; "float v01" 0.1; "float v10" 0.1; "float v11" 0.1; MAPPING
@@ -107,7 +107,7 @@ windy:
 ptex:
 [Texture spectrum]
 constant: "rgb value" [0.1 0.2 0.3]
-imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4 ~ images are not filtered over the footprint; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
+imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
 checkerboard: "integer dimension" 3; "rgb tex1" [0.1 0.2 0.3]; "texture tex2" "c"; MAPPING
 dots: "rgb inside" [0.1 0.2 0.3]; "texture outside" "c"; MAPPING
 bilerp: "rgb v00" [0.1 0.2 0.3]; "rgb v01" [0.1 0.2 0.3]; "rgb v10" [0.1 0.2 0.3]; "rgb v11" [0.1 0.2 0.3]; MAPPING

@@ -244,6 +244,7 @@ document_tests! {
     many_lights_runs: "docs/many-lights.md",
     materials_runs: "docs/materials.md",
     pbrt_runs: "docs/pbrt.md",
+    parameters_of_pbrt_run: "docs/pbrt-support.md",
     rendering_runs: "docs/rendering.md",
 }
 

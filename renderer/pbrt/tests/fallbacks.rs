@@ -76,6 +76,7 @@ Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "floa
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => an area light with the material "interface"; it is ignored
 AreaLightSource "diffuse" ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => motion of this emissive shape; start time
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => motion of this light; start time
+ObjectBegin "lamp" AreaLightSource "diffuse" Shape "sphere" ObjectEnd ActiveTransform EndTime Translate 1 0 0 ObjectInstance "lamp" => motion of this emissive instance; start time
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" Material "shader" "string filename" "lamp.wgsl" "texture map" "t" => trilinear or elliptical filter; bilinear
 Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5
 Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored

@@ -258,8 +258,8 @@ impl Surface {
     /// offset is 32 ulps of the largest coordinate, since transforms also round. Half of this
     /// offset was sufficient for 60,000 random rays from each type of shape. Curves that face each
     /// ray add their width, as in pbrt-v4, so that neither reflected nor transmitted rays meet them
-    /// again; half the width would do for straight ones. The offset should be small: near an edge between walls at an acute angle, a larger one would put the origin
-    /// beyond the other wall.
+    /// again; half the width would do for straight ones. The offset should be small: near an edge
+    /// between walls at an acute angle, a larger one would put the origin beyond the other wall.
     #[inline(always)]
     pub fn offset_ray_origin(&self, d: Vec3) -> Vec3 {
         self.p + self.ng * self.offset.copysign(self.ng.dot(d))

@@ -3,7 +3,7 @@
 use super::lights::emission_scale;
 use super::materials::Materials;
 use super::{Builder, motion, transform};
-use crate::describe::{Curve, Description, ShapeEntity, curve};
+use crate::describe::{Curve, Description, InstanceEntity, ShapeEntity, curve};
 use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
 use crate::ply;
@@ -134,7 +134,17 @@ impl Builder<'_> {
             geometry.groups.push(start..geometry.primitives.len() as u32);
             emitters.push(of_object);
         }
-        for instance in d.instances.iter().filter(|instance| instance.end_ctm.is_none()) {
+        // Emitters do not move.
+        let emits = |object: usize| !emitters[object].is_empty();
+        let moves = |i: &&InstanceEntity| i.end_ctm.is_some() && !emits(i.object);
+        for instance in d.instances.iter().filter(|instance| !moves(instance)) {
+            if instance.end_ctm.is_some() {
+                self.diagnostics.warn(
+                    Some(&instance.location),
+                    "motion of this emissive instance is not supported",
+                    "the transform at the start time",
+                )?;
+            }
             let transform = instance_transform(&instance.location, instance.ctm)?;
             let (group, first_light) = (instance.object as u32, lights.len() as u32);
             for emitter in &emitters[instance.object] {
@@ -144,7 +154,7 @@ impl Builder<'_> {
             object_names.push(d.objects[instance.object].name.clone());
         }
         // Moving shapes are instances of groups of their own.
-        for instance in &d.instances {
+        for instance in d.instances.iter().filter(moves) {
             let Some(end) = instance.end_ctm else { continue };
             let transforms = [instance.ctm, end];
             let motion = motion(&instance.location, "instance", transforms, d, shutter)?;

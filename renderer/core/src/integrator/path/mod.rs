@@ -11,7 +11,7 @@
 //!
 //! | stage | reads | writes |
 //! |---|---|---|
-//! | `load_vertices` | [`Paths`], hits, rays, bump maps | path state, surface; emission to the samples |
+//! | `load_vertices` | [`Paths`], hits, rays, bump maps | path state, surface; samples' emission |
 //! | `prepare_vertices` | keys, surface, materials | random numbers, `wo`, material |
 //! | *shader* `setup` | surface, textures | material parameters |
 //! | `sample_lights` | surface, random numbers | light samples |

@@ -1,9 +1,9 @@
 //! Discretisation of lights into points (Walter et al. 2005). A point, spot or goniometric light
 //! becomes one point, a projection light one point for each colour channel, and a distant light one
 //! direction. The points of lights with images have the maximum of the image, and those behind
-//! portals are visible everywhere; [`Lights::mask`] reduces them. Area and environment lights are divided into parts,
-//! called strata. Each stratum becomes one point or direction at its centre, with the total light
-//! of the stratum.
+//! portals are visible everywhere; [`Lights::mask`] reduces them. Area and environment lights are
+//! divided into parts, called strata. Each stratum becomes one point or direction at its centre,
+//! with the total light of the stratum.
 //!
 //! All area lights together get about [`PointOptions::area_points`], in proportion to their power.
 //! Each gets at least one point per emitting side (8 points if it is curved). Environment lights

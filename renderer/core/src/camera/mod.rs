@@ -196,9 +196,9 @@ impl Camera {
         (1.0 - u) * open + u * close
     }
 
-    /// Returns the transform from camera space at `time`, seconds.
-    fn transform(&self, time: f32) -> Transform {
-        self.motion.map_or(self.to_world, |motion| motion.at(time))
+    /// Returns the transform from camera space at `time`, seconds; `None` if the camera is at rest.
+    fn moved(&self, time: f32) -> Option<Transform> {
+        self.motion.as_ref().map(|motion| motion.at(time))
     }
 
     /// Creates a pinhole camera at `eye` that looks at `target`; `fov` is the field of view along
@@ -220,6 +220,7 @@ impl Camera {
 
     /// Generates the ray through a raster point and a lens point at `time`, seconds, for `lens`
     /// uniform in [0, 1)². `None` if the lens blocks the ray.
+    #[inline]
     pub fn ray(&self, raster: Vec2, lens: Vec2, time: f32) -> Option<CameraRay> {
         let (o, d, weight) = match &self.model {
             CameraModel::ThinLens(thin) => {
@@ -234,7 +235,8 @@ impl Camera {
                 (ray.o.as_vec3(), ray.d.as_vec3(), weight)
             }
         };
-        let to_world = self.transform(time);
+        let moved = self.moved(time);
+        let to_world = moved.as_ref().unwrap_or(&self.to_world);
         let ray = Ray { time, ..Ray::new(to_world.point(o), to_world.vector(d).normalize()) };
         Some(CameraRay { ray, weight })
     }
@@ -282,7 +284,8 @@ impl Camera {
     /// Returns the distance of a point from the camera along the viewing axis at `time`, seconds;
     /// for a spherical camera, the distance in space.
     pub fn depth(&self, p: Vec3, time: f32) -> f32 {
-        let to_world = self.transform(time);
+        let moved = self.moved(time);
+        let to_world = moved.as_ref().unwrap_or(&self.to_world);
         let d = p - to_world.point(Vec3::ZERO);
         match self.model {
             CameraModel::Spherical { .. } => d.length(),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::render_text;
+use common::{load_scene, render, render_text};
 use lightbound::film::RenderedImage;
 use lightbound_pbrt::build::Overrides;
 
@@ -220,4 +220,20 @@ fn instances_render_like_copies() {
         a.radiance.iter().zip(&b.radiance).map(|(p, q)| (p[0] - q[0]).abs()).fold(0.0, f32::max);
     let (a, b) = (image_mean(&a)[0], image_mean(&b)[0]);
     assert!((a - b).abs() < 1e-3 * a && max_difference < 0.1, "{a} {b} {max_difference}");
+}
+
+#[test]
+fn film_beyond_the_image_circle_is_black() {
+    let lens = "62.8 6 1.5168 25\n-45.7 2.5 1.6727 25\n-128.2 5 1 25\n0 90 0 20\n";
+    let text = "LookAt 0 0 5  0 0 0  0 1 0\n\
+                Camera \"realistic\" \"string lensfile\" \"lens.dat\" \"float aperturediameter\" 20\n\
+                Film \"rgb\" \"integer xresolution\" 160 \"integer yresolution\" 160 \
+                \"float diagonal\" 1500\n\
+                Sampler \"zsobol\" \"integer pixelsamples\" 4\n\
+                WorldBegin LightSource \"infinite\" Shape \"sphere\"\n";
+    let files = [("lens.dat", lens.as_bytes().to_vec())];
+    let image = render(&load_scene(text, &files, &Overrides::default()), 2);
+    // The training renders whole tiles without a path.
+    assert_eq!(image.radiance[0], [0.0; 3]);
+    assert!(image_mean(&image)[0] > 0.0);
 }

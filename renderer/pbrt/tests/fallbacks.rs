@@ -35,6 +35,7 @@ Option "displacementedgescale" 2 => displacementedgescale; ignored
 Option "forcediffuse" true => forcediffuse; ignored
 Option "rendercoordsys" "world" => rendercoordsys; ignored
 MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" Camera "perspective" => "homogeneous"; empty
+TransformTimes 1 0 ActiveTransform EndTime Translate 1 0 0 ActiveTransform All Camera "perspective" => the end of TransformTimes; at the start time
 Film "rgb" Film "rgb" => Film is given twice; the last
 Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
 "#;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{floor_and_spheres, load_scene, render, render_text, render_with_stats};
+use common::{floor_and_spheres, load_scene, pfm, render, render_text, render_with_stats};
 use lightbound::film::RenderedImage;
 use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
 use lightbound_math::spectrum::luminance;
@@ -265,6 +265,45 @@ fn degenerate_lights_give_the_expected_image() {
                     (rgb[0] - expected).abs() <= 2e-3 * expected,
                     "{mode:?}: {rgb:?}, expected {expected}"
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn images_of_lights_and_portals_match_paths() {
+    let image = pfm(8, |x, y| if (x + y) % 2 == 0 { [2.0, 0.5, 0.1] } else { [0.2, 0.6, 1.0] });
+    let files = [("image.pfm", image)];
+    let portal = "[-1 -1 4  -1 1 4  1 1 4  1 -1 4]";
+    for (light, tolerance) in [
+        ("\"goniometric\" \"rgb I\" [9 9 9]".to_string(), 1e-4),
+        ("\"projection\" \"float fov\" 70 \"float scale\" 9".into(), 1e-4),
+        // The environment is divided into points.
+        (format!("\"infinite\" \"point3 portal\" {portal}"), 0.03),
+    ] {
+        // Above the floor, and downwards.
+        let place = if light.contains("portal") { "" } else { "Translate 0 0 4 Scale 1 1 -1" };
+        let lights = format!(
+            "AttributeBegin {place} LightSource {light} \"string filename\" \"image.pfm\" \
+             AttributeEnd"
+        );
+        let text = scene(&lights, 16, 64);
+        let mode = Some(CutMode::Stochastic);
+        let settings = LightcutsOverrides { mode, ..LightcutsOverrides::default() };
+        let [path, cuts] = [Overrides::default(), lightcuts(settings)]
+            .map(|overrides| render(&load_scene(&text, &files, &overrides), 2));
+        let mean = |image: &RenderedImage, c: usize| {
+            image.radiance.iter().map(|pixel| f64::from(pixel[c])).sum::<f64>()
+        };
+        let [bright, dark] = [0, 2].map(|c| mean(&path, c));
+        assert!(bright > 1.0 && (bright / dark - 1.0).abs() > 0.05, "{light}: {bright} {dark}");
+        for c in 0..3 {
+            let ratio = mean(&cuts, c) / mean(&path, c);
+            assert!((ratio - 1.0).abs() < tolerance, "{light}, channel {c}: {ratio}");
+        }
+        if tolerance < 1e-3 {
+            for (a, b) in path.radiance.iter().flatten().zip(cuts.radiance.iter().flatten()) {
+                assert!((a - b).abs() < 1e-3 * (a + b).max(0.01), "{light}: {a} {b}");
             }
         }
     }

@@ -41,7 +41,7 @@ pub enum LensError {
     #[error("no light passes the lens along its axis")]
     Blocked,
     /// The lens cannot be focused at the distance.
-    #[error("the lens cannot be focused at a distance of {0} m")]
+    #[error("the lens cannot be focused at a distance of {} m", *.0 as f32)]
     Focus(f64),
 }
 

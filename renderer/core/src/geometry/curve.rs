@@ -82,7 +82,7 @@ struct Segment {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CurveError {
     /// The number of control points does not fit the basis.
-    #[error("{count} control points, but {expected}")]
+    #[error("this curve has {count} control points, but {expected}")]
     Points {
         /// The number of points.
         count: usize,
@@ -90,7 +90,10 @@ pub enum CurveError {
         expected: String,
     },
     /// A ribbon has a wrong number of normals.
-    #[error("{count} normals, but a ribbon of {segments} segment(s) has {}", segments + 1)]
+    #[error(
+        "this curve has {count} normals, but a ribbon of {segments} segment(s) has {}",
+        segments + 1
+    )]
     Normals {
         /// The number of normals.
         count: usize,
@@ -98,13 +101,13 @@ pub enum CurveError {
         segments: usize,
     },
     /// A normal of a ribbon has no direction.
-    #[error("a normal is zero")]
+    #[error("a normal of this ribbon is zero")]
     ZeroNormal,
     /// A width is negative or not finite.
-    #[error("the width is {0}, expected a finite number of at least 0")]
+    #[error("the width of this curve is {0}, expected a finite number of at least 0")]
     Width(f32),
     /// There are more elements than an index can count.
-    #[error("there are more than 2³¹ pieces of curves in one shape; decrease \"splitdepth\"")]
+    #[error("there are more than 2³¹ pieces of curves in one shape")]
     TooMany,
 }
 

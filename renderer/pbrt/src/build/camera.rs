@@ -95,7 +95,9 @@ impl Builder<'_> {
         let diagonal = f64::from(diagonal) / 1000.0;
         let lens = LensSystem::new(elements, aperture, diagonal, focus).map_err(|e| {
             let help = match e {
-                LensError::Focus(_) => "give a greater \"focusdistance\"",
+                LensError::Focus(_) => {
+                    "give a greater \"focusdistance\"; the lens must be converging"
+                }
                 LensError::Blocked => "check the stop's diameter and \"aperturediameter\"",
                 LensError::Empty => "give a lens file with elements",
             };
@@ -205,7 +207,7 @@ fn parse_lens(text: &str) -> Result<Vec<LensElement>, String> {
         let text = text.split('#').next().unwrap_or_default();
         for word in text.split_whitespace() {
             match word.parse::<f64>() {
-                Ok(x) if x.is_finite() => numbers.push(x),
+                Ok(x) if x.is_finite() => numbers.push((line, x)),
                 _ => return Err(format!("line {line}: `{word}` is not a number")),
             }
         }
@@ -213,11 +215,12 @@ fn parse_lens(text: &str) -> Result<Vec<LensElement>, String> {
     let (elements, []) = numbers.as_chunks::<4>() else {
         return Err(format!("{} numbers are not a multiple of 4", numbers.len()));
     };
-    let element = |&[curvature, thickness, eta, diameter]: &[f64; 4]| {
+    let element = |element: &[(u32, f64); 4]| {
+        let (line, [curvature, thickness, eta, diameter]) = (element[0].0, element.map(|(_, x)| x));
         if !(diameter > 0.0 && eta >= 0.0) {
-            let message =
-                format!("an element has a diameter of {diameter} mm and an index of {eta}");
-            return Err(message);
+            return Err(format!(
+                "line {line}: an element has a diameter of {diameter} mm and an index of {eta}"
+            ));
         }
         Ok(LensElement {
             curvature: curvature / 1000.0,
@@ -242,7 +245,10 @@ mod tests {
         for (text, message) in [
             ("1 2 3", "3 numbers are not a multiple of 4"),
             ("1 2\n3 x", "line 2: `x` is not a number"),
-            ("1 2 1.5 0", "an element has a diameter of 0 mm and an index of 1.5"),
+            (
+                "1 2 1.5 9\n1 2 1.5 0",
+                "line 2: an element has a diameter of 0 mm and an index of 1.5",
+            ),
         ] {
             assert_eq!(parse_lens(text).unwrap_err(), message);
         }

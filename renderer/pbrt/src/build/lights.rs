@@ -198,7 +198,7 @@ impl Builder<'_> {
         let Some(corners) = entity.params.point3s("portal")? else {
             return Ok(AnyLight::Environment(environment));
         };
-        let help = "give the 4 corners of a rectangle, in order around it";
+        let help = "give the 4 corners of a rectangle, counter-clockwise as seen from inside";
         let Ok(corners) = <[Vec3; 4]>::try_from(corners) else {
             let message = format!("\"portal\" has {} points", corners.len());
             return Err(entity.error(message).help(help));

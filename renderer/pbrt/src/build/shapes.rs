@@ -345,13 +345,15 @@ impl Builder<'_> {
         curves.reserve(first.points.len() + s.curves.point_count(), segments);
         for (location, Curve { points, normals, widths }) in all() {
             curves.add(points, normals, widths).map_err(|e| {
-                let error = SceneError::at(location, format!("this curve has {e}"));
-                match e {
+                SceneError::at(location, e.to_string()).help(match e {
+                    CurveError::Points { .. } => "check \"point3 P\", \"basis\" and \"degree\"",
                     CurveError::Normals { .. } => {
-                        error.help("give one \"normal N\" at each end of each segment")
+                        "give one \"normal N\" at each end of each segment"
                     }
-                    _ => error,
-                }
+                    CurveError::ZeroNormal => "give each \"normal N\" a direction",
+                    CurveError::Width(_) => "check \"width\", \"width0\" and \"width1\"",
+                    CurveError::TooMany => "decrease \"splitdepth\"",
+                })
             })?;
         }
         Ok(Shape::Curves(curves.transformed(transform)))

@@ -265,8 +265,8 @@ impl Builder<'_> {
             "trilinear" => TextureFilter::Trilinear(pyramid()),
             "ewa" | "EWA" => TextureFilter::Elliptical { pyramid: pyramid(), max_anisotropy },
             other => {
-                let help =
-                    did_you_mean(other, ["point", "bilinear", "trilinear", "ewa"], "use bilinear");
+                let names = ["point", "bilinear", "trilinear", "ewa"];
+                let help = did_you_mean(other, names, "use point, bilinear, trilinear or ewa");
                 return Err(entity.error(format!("unknown texture filter \"{other}\"")).help(help));
             }
         })

@@ -175,7 +175,7 @@ impl<'a> Lighting<'a> {
         if !point.both_sides && wi.z <= 0.0 {
             return;
         }
-        let factor = match self.masked_lights {
+        let mut factor = match self.masked_lights {
             None => incident.factor,
             Some(lights) => {
                 incident.factor
@@ -190,7 +190,6 @@ impl<'a> Lighting<'a> {
             Some(target) => Ray::segment(origin, target),
             None => Ray::new(origin, incident.wi),
         };
-        let mut factor = incident.factor;
         if point.has_soft_terminator {
             factor *= soft_factor(incident.wi, point.surface.frame.n, point.surface.ng);
         }

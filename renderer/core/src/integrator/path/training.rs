@@ -123,6 +123,8 @@ impl TrainingRecorder {
                 fold: (vertex.sample % 2) as u8,
             })
         }));
+        // No event ended if the lens of the camera blocks all rays.
+        self.direct.resize(samples.len() as usize, 0.0);
         let indirect = |sample: u32| radiance(samples, sample) - self.direct[sample as usize];
         let indirect: Vec<f32> = (0..samples.len()).map(indirect).collect();
         self.stats.add(&self.direct, &indirect, pixel_samples);

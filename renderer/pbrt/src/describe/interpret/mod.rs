@@ -216,7 +216,16 @@ impl<'d> Interpreter<'d> {
             },
             Directive::ActiveTransform(active) => self.state.ctm.active = active,
             Directive::TransformTimes(times) => {
-                self.scene.transform_times = times.map(|time| time as f32);
+                let [start, end] = times.map(|time| time as f32);
+                if start >= end {
+                    let message = "the end of TransformTimes is not after its start";
+                    self.diagnostics.warn(
+                        Some(&location),
+                        message,
+                        "the transforms at the start time",
+                    )?;
+                }
+                self.scene.transform_times = [start, end];
             }
             Directive::ReverseOrientation => self.state.reverse_orientation ^= true,
             Directive::ObjectBegin(name) => self.object_begin(name, location)?,

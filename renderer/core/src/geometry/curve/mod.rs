@@ -741,21 +741,24 @@ mod tests {
         let bezier = style(Flat, BezierBasis, 3, 3);
         assert_eq!(
             add(bezier, 5, &[], [1.0; 2]),
-            "5 control points, but Bézier curves of degree 3 have 4 + 3 n"
+            "this curve has 5 control points, but Bézier curves of degree 3 have 4 + 3 n"
         );
         assert_eq!(
             add(style(Flat, BSpline, 2, 3), 2, &[], [1.0; 2]),
-            "2 control points, but B-splines of degree 2 have 3 or more"
+            "this curve has 2 control points, but B-splines of degree 2 have 3 or more"
         );
         assert_eq!(
             add(bezier, 4, &[], [1.0, -1.0]),
-            "the width is -1, expected a finite number of at least 0"
+            "the width of this curve is -1, expected a finite number of at least 0"
         );
         let ribbon = style(Ribbon, BezierBasis, 3, 3);
         assert_eq!(
             add(ribbon, 7, &[Vec3::Z], [1.0; 2]),
-            "1 normals, but a ribbon of 2 segment(s) has 3"
+            "this curve has 1 normals, but a ribbon of 2 segment(s) has 3"
         );
-        assert_eq!(add(ribbon, 4, &[Vec3::Z, Vec3::ZERO], [1.0; 2]), "a normal is zero");
+        assert_eq!(
+            add(ribbon, 4, &[Vec3::Z, Vec3::ZERO], [1.0; 2]),
+            "a normal of this ribbon is zero"
+        );
     }
 }

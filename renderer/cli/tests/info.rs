@@ -36,7 +36,7 @@ fn line(text: &str, first: &str) -> String {
 const INSTANCES: &str = r#"
 Film "rgb" "integer xresolution" 40 "integer yresolution" 30 "float cropwindow" [0.5 1 0 1]
 Sampler "independent" "integer pixelsamples" 7 "integer seed" 3
-Integrator "volpath" "integer maxdepth" 2
+Integrator "bdpt" "integer maxdepth" 2
 Camera "perspective"
 WorldBegin
 LightSource "point"
@@ -85,7 +85,7 @@ fn instances_count_once_stored_and_once_each() {
         "2 triangles, 1 sphere, 1 disk; 6 triangles, 1 sphere, 3 disks with all 3 instances";
     assert_eq!(line(&text, "surfaces"), surfaces);
     assert_eq!(line(&text, "lights"), "1 point light, 1 distant light");
-    assert!(line(&text, "fallbacks").contains("volpath"), "{text}");
+    assert!(line(&text, "fallbacks").contains("bdpt"), "{text}");
 
     let list = json(info(&dir, &["scene.pbrt", "scene.pbrt", "--format", "json"]));
     assert!(list[1]["memory"]["scene_bytes"].is_null(), "memory is reused");

@@ -204,7 +204,6 @@ Material "conductor" "float k" 3 => float k; "rgb k" or "spectrum k" or "texture
 Material "dielectric" "float eta" 0 => index of refraction is 0; above 0
 Material "thindielectric" "float eta" -1.5 => index of refraction is -1.5; above 0
 Material "dielectric" "spectrum eta" "blue.spd" => "eta" is 0 at 587.56 nm; covers
-Material "dielectric" "rgb eta" [1 1 1] => rgb eta; "float eta" or "spectrum eta"
 Material "dielectric" "bool roughness" true => bool roughness; "float roughness"
 NamedMaterial "m" => "m" is not defined; define
 Material "mix" => two materials; give

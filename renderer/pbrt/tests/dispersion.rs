@@ -167,3 +167,24 @@ fn rough_glass_with_indices_near_1_transmits_all_wavelengths() {
     };
     assert!(scene.materials.iter().any(is_smooth));
 }
+
+/// The dispersive index of glass with an RGB index is that of its spectrum.
+#[test]
+fn rgb_indices_are_spectra() {
+    let specular = |rgb: &str| {
+        let text = format!("WorldBegin Material \"dielectric\" \"rgb eta\" {rgb} Shape \"sphere\"");
+        let scene = load_scene(&text, &[], &Overrides::default());
+        scene.materials.iter().find_map(|material| match material {
+            Material::Surface { specular, .. } => specular.clone(),
+            _ => None,
+        })
+    };
+    let Some(Specular::Dielectric { eta: 1.25 }) = specular("[1.25 1.25 1.25]") else {
+        panic!("equal components are a constant index");
+    };
+    let Some(Specular::Dispersive { eta }) = specular("[1.5 1.6 1.75]") else {
+        panic!("the index depends on the wavelength");
+    };
+    let indices = [464.0, 549.0, 580.0, 611.0, 700.0].map(|nm| eta.at(nm));
+    assert_eq!(indices, [1.75, 1.6, 1.55, 1.5, 1.5]);
+}

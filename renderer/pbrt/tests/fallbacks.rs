@@ -17,13 +17,11 @@ Film "gbuffer" => "gbuffer"; world space
 Camera "realistic" "string lensfile" "doublet.dat" "float aperturediameter" 50 => diameter of 50 mm; 20 mm
 Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"
 Film "rgb" "float maxcomponentvalue" 10 => "maxcomponentvalue"; unclamped
-Integrator "volpath" => "volpath"; without media
 Integrator "bdpt" "integer maxdepth" 3 "bool visualizestrategies" false => "bdpt"; more noise in caustics
 Integrator "mlt" "integer mutationsperpixel" 10 => "mlt"; more noise in caustics
 Integrator "sppm" "float radius" 1 => "sppm"; more noise in caustics
 Integrator "lightpath" => "lightpath"; "path"
 Integrator "simplepath" "bool samplebsdf" true => "simplepath"; less noise
-Integrator "simplevolpath" => "simplevolpath"; without media
 Integrator "randomwalk" => "randomwalk"; less noise
 Integrator "ambientocclusion" "float maxdistance" 3 => "ambientocclusion"; instead of ambient occlusion
 Integrator "function" => "function"; "path"
@@ -137,7 +135,7 @@ Film "rgb" "string filename" "out.exr" "integer xresolution" 20 "integer yresolu
   "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "canon_eos_5d_mkiv" "float whitebalance" 5000
 SAMPLER
 FILTER
-Integrator "path" "integer maxdepth" 3 "string shadowterminator" "soft" "bool regularize" false "string lightsampler" "bvh"
+INTEGRATOR
 Accelerator "bvh" "integer maxnodeprims" 4 "string splitmethod" "sah"
 TransformTimes 0 1 LookAt 0 0 -5  0 0 0  0 1 0
 CAMERA
@@ -196,6 +194,7 @@ MakeNamedMaterial "n" "string type" "conductor" "rgb eta" [1 2 3] "rgb k" [1 2 3
 MakeNamedMaterial "r" "string type" "conductor" "texture reflectance" "tube" "float roughness" 0.3
 MakeNamedMaterial "g" "string type" "dielectric" "spectrum eta" [300 1.5 900 1.5] "float uroughness" 0.1 "float vroughness" 0.2 "bool remaproughness" true
 MakeNamedMaterial "h" "string type" "dielectric" "spectrum eta" "glass-BK7" "float roughness" 0
+MakeNamedMaterial "h2" "string type" "dielectric" "rgb eta" [1.5 1.51 1.53]
 MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "good.spd"
 MakeNamedMaterial "i" "string type" "interface"
 MakeNamedMaterial "x" "string type" "diffusetransmission" "texture reflectance" "mixed" "rgb transmittance" [0.1 0.5 0.2] "float scale" 0.9
@@ -233,7 +232,7 @@ NamedMaterial "n" Shape "bilinearmesh" "point3 P" [-1 -1 4 1 -1 4 -1 1 4 1 1 4] 
 NamedMaterial "g" Shape "sphere" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1
 NamedMaterial "h" Shape "cylinder" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1
 NamedMaterial "h" Shape "disk" "float height" 1 "float radius" 3 "float innerradius" 1 "float phimax" 200 "texture alpha" "f"
-NamedMaterial "t" Shape "disk" NamedMaterial "i" Shape "sphere"
+NamedMaterial "t" Shape "disk" NamedMaterial "h2" Shape "sphere" NamedMaterial "i" Shape "sphere"
 NamedMaterial "x" Shape "disk" "float height" 5 NamedMaterial "l" Shape "sphere" "float radius" 0.4
 NamedMaterial "v" Shape "disk" "float height" 5.5 NamedMaterial "c" Shape "sphere" "float radius" 0.5
 NamedMaterial "p" Shape "disk" "float height" 5.7 NamedMaterial "q" Shape "sphere" "float radius" 0.6
@@ -250,7 +249,13 @@ Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 3 1] ActiveTransform All ObjectInstance "
 "#;
 
 /// Placeholders in [`SUPPORTED`] and the entities to replace them with, one per line.
-const VARIANTS: [(&str, &str); 3] = [
+const VARIANTS: [(&str, &str); 4] = [
+    (
+        "INTEGRATOR",
+        r#"Integrator "path" "integer maxdepth" 3 "string shadowterminator" "soft" "bool regularize" false "string lightsampler" "bvh"
+Integrator "volpath" "integer maxdepth" 3 "bool regularize" false "string lightsampler" "bvh"
+Integrator "simplevolpath" "integer maxdepth" 3"#,
+    ),
     (
         "SAMPLER",
         r#"Sampler "zsobol" "integer pixelsamples" 2 "string randomization" "owen" "integer seed" 3

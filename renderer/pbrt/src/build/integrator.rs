@@ -69,10 +69,12 @@ const LIGHTCUTS_PARAMS: [&str; 9] = [
     "skypoints",
 ];
 
+/// Integrators that are `path` in scenes without media. Media have warnings of their own.
+const PATHS_THROUGH_MEDIA: [&str; 2] = ["volpath", "simplevolpath"];
+
 /// Returns what replaces an integrator of pbrt-v4; `None` if there is none of this name.
 fn fallback(name: &str) -> Option<&'static str> {
     Some(match name {
-        "volpath" | "simplevolpath" => "integrator \"path\", without media",
         "bdpt" | "mlt" => {
             "integrator \"path\" with the same mean, and more noise in caustics and in light \
              through narrow openings"
@@ -101,7 +103,9 @@ impl Builder<'_> {
         let default = self.default_entity(MethodName::default().name());
         let integrator = d.integrator.as_ref().unwrap_or(&default);
         let p = &integrator.params;
-        if overrides.integrator.is_none() {
+        if overrides.integrator.is_none()
+            && !PATHS_THROUGH_MEDIA.contains(&integrator.name.as_str())
+        {
             self.check_supported("integrator", integrator, MethodName::NAMES, fallback)?;
         }
         let file_method = MethodName::from_name(&integrator.name).unwrap_or_default();

@@ -11,7 +11,7 @@ use lightbound::material::{Conductor, DispersiveIndex, Material, Specular};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
-use lightbound_math::spectrum::HELIUM_D_NM;
+use lightbound_math::spectrum::{HELIUM_D_NM, Spectrum};
 use std::sync::Arc;
 
 /// All materials of a scene.
@@ -51,6 +51,9 @@ const DEFAULT_EUMELANIN: f32 = 1.3;
 /// Rough glass with an index of refraction closer to 1 is smooth, because rounding errors dominate
 /// the half vector of refraction: `dielectric.wgsl` scatters nothing (`MIN_INDEX_DIFFERENCE`).
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
+
+/// Dominant wavelengths of the primaries of sRGB (red, green, blue), nm.
+const PRIMARY_NM: [f32; 3] = [611.0, 549.0, 464.0];
 
 impl Builder<'_> {
     /// Builds all materials.
@@ -439,14 +442,31 @@ impl Builder<'_> {
         let Some(FloatOrSpectrum::Spectrum(param)) = entity.params.float_or_spectrum(name)? else {
             return Ok(None);
         };
-        let spectrum =
-            self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra");
+        let spectrum = self.index_spectrum(entity, &param)?;
         let index = DispersiveIndex::new(&spectrum).ok_or_else(|| {
             entity
                 .error(format!("the spectrum \"{name}\" is not above 0 at all wavelengths"))
                 .help("give indices of refraction above 0, or a \"float\"")
         })?;
         Ok((!index.is_constant()).then_some(index))
+    }
+
+    /// Returns the spectrum of an index of refraction. An RGB index has its components at
+    /// [`PRIMARY_NM`], and is linear between.
+    fn index_spectrum(
+        &mut self,
+        entity: &Entity,
+        param: &SpectrumParam,
+    ) -> Result<Spectrum, SceneError> {
+        if let Some(spectrum) = self.spectrum(entity, param)? {
+            return Ok(spectrum);
+        }
+        let SpectrumParam::Rgb([r, g, b], _) = *param else {
+            unreachable!("an index is a float, a spectrum or RGB");
+        };
+        let [red, green, blue] = PRIMARY_NM;
+        let samples = [300.0, b, blue, b, green, g, red, r, 900.0, r];
+        Spectrum::new(&samples).map_err(|e| entity.error(e.to_string()))
     }
 
     /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.
@@ -462,10 +482,7 @@ impl Builder<'_> {
             }
             Some(FloatOrSpectrum::Spectrum(param)) => param,
         };
-        let eta = self
-            .spectrum(entity, &param)?
-            .expect("parameters of type spectrum are spectra")
-            .at(HELIUM_D_NM);
+        let eta = self.index_spectrum(entity, &param)?.at(HELIUM_D_NM);
         is_valid(eta).then_some(eta).ok_or_else(|| {
             let error = entity.error(format!(
                 "the spectrum \"{name}\" is {eta} at {HELIUM_D_NM} nm, where its index is evaluated"

@@ -483,11 +483,14 @@ impl ParamSet {
         Ok(Some(FloatOrTexture::Float(*param.single(param.numbers()?)?)))
     }
 
-    /// Returns a `float` or a `spectrum`.
+    /// Returns a `float`, a `spectrum`, or an `rgb` as a spectrum.
     pub fn float_or_spectrum(&self, name: &str) -> ParamResult<FloatOrSpectrum> {
-        let Some(param) = self.get(name, &[ParamType::Float, ParamType::Spectrum])? else {
-            return Ok(None);
+        // `rgb` is accepted, but not suggested for a parameter of a wrong type.
+        let param = match self.type_of(name) {
+            Some(ParamType::Rgb) => self.any(name),
+            _ => self.get(name, &[ParamType::Float, ParamType::Spectrum])?,
         };
+        let Some(param) = param else { return Ok(None) };
         Ok(Some(match param.ty {
             ParamType::Float => FloatOrSpectrum::Float(*param.single(param.numbers()?)?),
             _ => FloatOrSpectrum::Spectrum(param.spectrum()?),

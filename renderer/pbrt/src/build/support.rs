@@ -45,9 +45,9 @@ sobol: "integer pixelsamples" 2; "integer seed" 3; "string randomization" "none"
 stratified: "integer xsamples" 2; "integer ysamples" 2; "integer seed" 3; "bool jitter" false ~ always Owen-scrambled Sobol' points
 [Integrator]
 path: "integer maxdepth" 3; "string lightsampler" "power"; "string lightsampler" "exhaustive"; "bool regularize" true; +"string lightsampling" "tree"; +"string bsdfsampling" "bounds"; +"string guiding" "off"; +"string shadowterminator" "soft"
-volpath: "integer maxdepth" 3; "string lightsampler" "power"; "bool regularize" true
+volpath: "integer maxdepth" 3; "string lightsampler" "power"; "bool regularize" true; +"string lightsampling" "tree"; +"string bsdfsampling" "bounds"; +"string guiding" "off"; +"string shadowterminator" "soft"
 simplepath:
-simplevolpath: "integer maxdepth" 3
+simplevolpath: "integer maxdepth" 3; +"string lightsampler" "power"; +"string lightsampling" "tree"; +"string bsdfsampling" "bounds"; +"string guiding" "off"; +"string shadowterminator" "soft"
 lightpath:
 bdpt:
 mlt:

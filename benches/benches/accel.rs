@@ -5,10 +5,12 @@
 //! rays, cosine-distributed bounces from their hits, and shadow rays from their hits to the lamp,
 //! each traced singly and in batches. All structures must agree before anything is timed.
 
+mod room;
+
 use lightbound::accel::{Accel, AccelKind, build};
-use lightbound::geometry::{Geometry, Hit, Mesh, Primitive, Shape};
+use lightbound::geometry::{Geometry, Hit, Mesh};
 use lightbound_math::sampling;
-use lightbound_math::{Frame, Ray, Vec3, vec3};
+use lightbound_math::{Frame, Ray, vec3};
 use std::f32::consts::TAU;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +35,7 @@ fn main() {
         "scene", "structure", "rays", "query", "one by one, Mray/s", "batches, Mray/s"
     );
     println!("{:48} {:>9} {:>10} {:>9} {:>10}", "", "best", "median", "best", "median");
-    for (name, geometry) in [("cornell", cornell()), ("ball", rough_sphere())] {
+    for (name, geometry) in [("cornell", room::cornell()), ("ball", rough_sphere())] {
         let geometry = Arc::new(geometry);
         let accels: Vec<_> = kinds
             .iter()
@@ -182,7 +184,7 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
         let local = vec3(r * phi.cos(), r * phi.sin(), (1.0 - r * r).sqrt());
         let d = Frame::from_normal(n).to_world(local);
         bounce.push(Ray::new(surface.offset_ray_origin(d), d));
-        let lamp = vec3(0.5 * random.next() - 0.25, 1.98, 0.5 * random.next() - 0.25);
+        let lamp = vec3(0.5 * random.next() - 0.25, room::LAMP_Y, 0.5 * random.next() - 0.25);
         if n.dot(lamp - surface.p) > 0.0 {
             shadow.push(Ray {
                 tmax: 0.999,
@@ -191,54 +193,6 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
         }
     }
     [("camera", camera), ("bounce", bounce), ("shadow", shadow)]
-}
-
-fn scene(meshes: Vec<Mesh>) -> Geometry {
-    let primitive = |mesh| Primitive {
-        shape: Shape::Mesh(mesh),
-        material: 0,
-        first_light: None,
-        alpha: None,
-        flip: false,
-    };
-    let primitives: Vec<_> = meshes.into_iter().map(primitive).collect();
-    Geometry { world: 0..primitives.len() as u32, primitives, ..Geometry::default() }
-}
-
-fn quads(corners: &[[Vec3; 4]]) -> Mesh {
-    let triangles = (0..corners.len() as u32)
-        .flat_map(|i| [[4 * i, 4 * i + 1, 4 * i + 2], [4 * i, 4 * i + 2, 4 * i + 3]]);
-    Mesh::new(corners.concat(), triangles.collect(), Vec::new(), Vec::new())
-        .expect("the quads form a valid mesh")
-}
-
-/// Returns the floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
-fn room() -> Vec<Mesh> {
-    let quad = |p: Vec3, u: Vec3, v: Vec3| [p, p + u, p + u + v, p + v];
-    let (x, y, z) = (2.0 * Vec3::X, 2.0 * Vec3::Y, 2.0 * Vec3::Z);
-    let p = vec3(-1.0, 0.0, -1.0);
-    let walls = [quad(p, z, x), quad(p + y, x, z), quad(p, x, y), quad(p, y, z), quad(p + x, z, y)];
-    let lamp = quad(vec3(-0.25, 1.98, -0.25), 0.25 * x, 0.25 * z);
-    walls.into_iter().chain([lamp]).map(|q| quads(&[q])).collect()
-}
-
-/// Returns the room with the two blocks of the Cornell box.
-fn cornell() -> Geometry {
-    let block = |center: Vec3, size: Vec3, angle: f32| {
-        let (s, c) = angle.sin_cos();
-        let corner = |i: usize| {
-            let pick = |axis: usize| if i >> axis & 1 == 0 { -0.5 } else { 0.5 };
-            let p = vec3(pick(0), pick(1), pick(2)) * size;
-            center + vec3(c * p.x + s * p.z, p.y, c * p.z - s * p.x)
-        };
-        let faces =
-            [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-        quads(&faces.map(|face| face.map(corner)))
-    };
-    let mut meshes = room();
-    meshes.push(block(vec3(-0.35, 0.6, -0.3), vec3(0.6, 1.2, 0.6), 0.3));
-    meshes.push(block(vec3(0.35, 0.3, 0.3), vec3(0.6, 0.6, 0.6), -0.3));
-    scene(meshes)
 }
 
 /// Returns the room with a rough sphere of half a million triangles.
@@ -256,10 +210,10 @@ fn rough_sphere() -> Geometry {
     });
     let cells = (0..n).flat_map(|i| (0..n).map(move |j| (i * n + j, i * n + (j + 1) % n)));
     let triangles = cells.flat_map(|(a, b)| [[a, b, a + n], [b, b + n, a + n]]);
-    let mut meshes = room();
+    let mut meshes = room::room();
     meshes.push(
         Mesh::new(positions.collect(), triangles.collect(), Vec::new(), Vec::new())
             .expect("the sphere is a valid mesh"),
     );
-    scene(meshes)
+    room::scene(meshes)
 }

@@ -337,6 +337,8 @@ class Scene:
             case "bilinearmesh":
                 points = np.reshape(p["P"], (-1, 3))
                 patches = np.reshape(p.get("indices", range(4)), (-1, 4)).astype(int)
+                if "uv" not in p and len(points) == 4:
+                    p["uv"] = [0, 0, 1, 0, 0, 1, 1, 1]
                 volumes = (np.dot(np.cross(b - a, c - a), d - a) for a, b, c, d in points[patches])
                 if all(abs(volume) < 1e-6 for volume in volumes):
                     faces = np.concatenate([patches[:, [0, 1, 3]], patches[:, [0, 3, 2]]])
@@ -344,7 +346,7 @@ class Scene:
                 assert len(patches) == 1 and "N" not in p, (
                     "a bilinear patch must be a separate shape, without normals"
                 )
-                uv = np.reshape(p.get("uv", [0, 0, 1, 0, 0, 1, 1, 1]), (4, 2))
+                uv = np.reshape(p["uv"], (4, 2))
                 return bilinear_patch(points[patches[0]], uv)
             case "sphere" if set(p) <= {"radius", "zmin", "zmax", "phimax"}:
                 r = p["radius"][0]

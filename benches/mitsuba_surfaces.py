@@ -34,6 +34,7 @@ MATERIALS = {
     "thindielectric": "eta",
     "conductor": "eta k reflectance roughness uroughness vroughness remaproughness",
     "diffusetransmission": "reflectance transmittance scale",
+    "measured": "filename",
     "mix": "materials amount",
 }
 # Parameters of all materials but mixtures.
@@ -191,6 +192,9 @@ class Surfaces:
                 return {"type": kind, **eta}
             case "conductor":
                 return two_sided(self.conductor(p))
+            case "measured":
+                path = str(self.folder / p["filename"][0])
+                return two_sided({"type": "measured", "filename": path})
             case "diffusetransmission":
                 scale = p.get("scale", [1.0])[0]
                 names = "reflectance", "transmittance"

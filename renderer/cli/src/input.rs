@@ -28,8 +28,20 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Whether the name of a file is that of a scene.
+pub fn is_scene_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    name.ends_with(".pbrt") || name.ends_with(".pbrt.gz")
+}
+
 /// Reads an image file, or an image from stdin, without decoding it.
 pub fn image_data(path: &Path) -> Result<Vec<u8>, Error> {
+    if is_scene_name(path) {
+        return Err(Error::Data {
+            message: format!("{}: is a scene, not an image", path.display()),
+            help: format!("render it first: lightbound render {}", path.display()),
+        });
+    }
     read(path).map_err(|cause| {
         Error::Image(ImageError { path: name(path).into(), problem: Problem::Read(cause) })
     })

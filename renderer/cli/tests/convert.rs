@@ -349,6 +349,11 @@ fn unusable_files_are_errors() {
     assert_input_error(&mut convert(&dir, &["none.exr", "b.png"]), &["none.exr: cannot be read"]);
     std::fs::write(dir.path("c.exr"), "text").unwrap();
     assert_input_error(&mut convert(&dir, &["c.exr", "b.png"]), &["unknown image format"]);
+    for scene in ["a.pbrt", "a.pbrt.gz"] {
+        std::fs::write(dir.path(scene), "WorldBegin").unwrap();
+        let parts = ["is a scene, not an image", &format!("lightbound render {scene}")];
+        assert_input_error(&mut convert(&dir, &[scene, "b.png"]), &parts);
+    }
     assert_input_error(&mut convert(&dir, &["a.exr", "b.png", "--resize", "0x4"]), &["640x360"]);
 }
 

@@ -74,8 +74,22 @@ fn user_signal_writes_image_and_checkpoint_and_continues() {
         assert!(running.is_running());
     }
     running.signal("TERM");
-    running.finish_with(143);
+    let stderr = running.finish_with(143);
+    assert!(stderr.contains("and the checkpoint a.exr.checkpoint"), "{stderr}");
     assert_eq!(dir.files(), ["a.exr", "a.exr.checkpoint"]);
+}
+
+#[test]
+fn signals_while_a_scene_loads_say_so() {
+    let dir = SceneDir::new();
+    // The scene never ends.
+    make_pipe(&dir, "endless.pbrt");
+    let _writer = File::options().read(true).write(true).open(dir.path("endless.pbrt")).unwrap();
+    let running = Running::lightbound(dir.root(), "render endless.pbrt -o a.exr");
+    sleep(Duration::from_millis(500));
+    running.signal("INT");
+    let stderr = running.finish_with(130);
+    assert!(stderr.contains("interrupted by Ctrl-C while loading"), "{stderr}");
 }
 
 #[test]

@@ -107,6 +107,8 @@ pub enum Method {
     Path(PathSettings),
     /// Direct light by cuts through light trees.
     Lightcuts(LightcutsSettings),
+    /// Ambient occlusion.
+    AmbientOcclusion(AmbientOcclusionSettings),
 }
 
 impl Method {
@@ -115,6 +117,7 @@ impl Method {
         match self {
             Method::Path(_) => MethodName::Path,
             Method::Lightcuts(_) => MethodName::Lightcuts,
+            Method::AmbientOcclusion(_) => MethodName::AmbientOcclusion,
         }
     }
 }
@@ -128,6 +131,22 @@ pub struct PathSettings {
     pub bsdf_sampling: BsdfSampling,
     /// Whether paths are guided.
     pub guiding: Guiding,
+}
+
+/// Settings of ambient occlusion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AmbientOcclusionSettings {
+    /// Whether directions are sampled in proportion to the cosine, instead of uniformly.
+    pub cosine_sampling: bool,
+    /// Distance up to which surfaces occlude; may be infinite.
+    pub max_distance: f32,
+}
+
+impl Default for AmbientOcclusionSettings {
+    /// Cosine sampling, and occlusion at any distance.
+    fn default() -> AmbientOcclusionSettings {
+        AmbientOcclusionSettings { cosine_sampling: true, max_distance: f32::INFINITY }
+    }
 }
 
 /// Settings of lightcuts.
@@ -187,6 +206,8 @@ choice! {
     MethodName: Path {
         Path = "path": "Path tracing: global illumination",
         Lightcuts = "lightcuts": "Direct light of many lights, by clusters with bounded errors",
+        AmbientOcclusion = "ambientocclusion":
+            "How much of the hemisphere above each surface is open, without materials and lights",
     }
 }
 choice! {

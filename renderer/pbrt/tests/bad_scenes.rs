@@ -117,6 +117,7 @@ AreaLightSource "diffuse" "float scale" -1 Shape "cylinder" => "scale" is -1; 0 
 LightSource "sky" "float turbidity" 1 => "turbidity" is 1; expected 2 to 10
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0] => "portal" has 3 points; 4 corners
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 2 0] => not a rectangle; 4 corners
+LightSource "infinite" "point3 portal" [-1e20 -1e20 0 1e20 -1e20 0 1e20 1e20 0 -1e20 1e20 0] => "portal" has coordinates up to 1e20; closer
 LightSource "goniometric" => needs an image; "string filename"
 LightSource "goniometric" "string filename" "wide.pfm" => 4 × 3 pixels; square
 LightSource "goniometric" "string filename" "nan.pfm" => nan.pfm; texel (1, 1); not finite; export
@@ -161,8 +162,13 @@ Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 1 1] => 8 numbers; 3 numbers for ea
 Shape "trianglemesh" "point2 P" [0 0 0 1 0 0] => point2 P; "point3 P"
 Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] => 4 vertices, but no indices; give
 Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 3] => vertex 3; 3 vertices
-Shape "loopsubdiv" "point3 P" [0 0 0 1 0 0 0 1 0] "integer levels" -1 => "levels" is -1; expected 0 or more
-Shape "loopsubdiv" "point3 P" [0 0 0 1 0 0 0 1 0] "integer levels" 20 => 20 levels of subdivision of 1 triangles; more than 33554432
+Shape "loopsubdiv" "point3 P" [0 0 0 1 0 0 0 1 0] "integer levels" -1 => "levels" is -1; give 0 or more
+Shape "loopsubdiv" "point3 P" [0 0 0 1 0 0 0 1 0] "integer levels" 20 => 20 levels of subdivision of 1 triangles; more than 33554432; lower "levels"
+Shape "sphere" "float radius" 1e19 => "sphere" has coordinates up to 1e19; scale the scene down
+Translate 0 1e20 0 Shape "sphere" => "sphere" has coordinates up to 1e20; scale the scene down
+Shape "trianglemesh" "point3 P" [0 0 0 1e20 0 0 0 1e20 0] => "trianglemesh" has coordinates up to 1e20; scale
+Shape "bilinearmesh" "point3 P" [0 0 0 1e20 0 0 0 1e20 0 1 1 0] => "bilinearmesh" has coordinates up to 1e20; scale
+Shape "curve" "point3 P" [0 0 0 1 1 1 2 2 2 3 3 3] "float width" 1e30 => "curve" has coordinates up to; scale
 Shape "loopsubdiv" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 7] => vertex 7; 3 vertices
 Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 -2] => -2 is negative; from 0
 Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 2 0] => 4 indices; multiple of 3
@@ -190,6 +196,8 @@ Material "diffuse" "string normalmap" "height.pfm" => normalmap; height.pfm has 
 Material "diffuse" "texture displacement" "missing" => texture "missing" is not defined; define
 Material "diffuse" "spectrum displacement" [300 1 900 1] => spectrum displacement; "float displacement"
 Texture "f" "float" "constant" Material "diffuse" "texture normalmap" "f" => texture normalmap; "string normalmap"
+Material "diffuse" "texture normalmap" "good.png" => texture "good.png" is not defined; write "string normalmap" "good.png"
+Material "measured" => needs a file; "string filename"
 Material "diffuse" "float reflectance" 0.5 => float reflectance; "rgb reflectance"
 Material "diffuse" "texture reflectance" "wod" Texture "wood" "spectrum" "constant" => "wod"; "wood"
 Texture "f" "float" "constant" Material "diffuse" "texture reflectance" "f" => type spectrum; "f"; define
@@ -253,6 +261,12 @@ Texture "t" "spectrum" "imagemap" "string filename" "cut.exr" => cut.exr; EXR; e
 LightSource "infinite" "string filename" "none.exr" => none.exr; cannot be read; check
 LightSource "infinite" "string filename" "cut.exr" => cut.exr; EXR; export
 Material "dielectric" "spectrum eta" "none.spd" => none.spd; cannot be read; check
+Material "measured" "string filename" "none.bsdf" => none.bsdf; cannot be read; check
+Material "measured" "string filename" "junk.bin" => junk.bin; not a tensor file; RGL
+Material "measured" "string filename" "cut.bsdf" => cut.bsdf; truncated; RGL
+Shape "plymesh" "string filename" "good.ply" "float displacement" 1 => without texture coordinates; u and v
+Shape "plymesh" "string filename" "square.ply" "float displacement" 1 "float edgelength" 0 => "edgelength" is 0; above 0
+Shape "plymesh" "string filename" "square.ply" "float displacement" 1 "float edgelength" 1e-6 => more than 33554432 triangles; increase "edgelength"
 Material "dielectric" "spectrum eta" "odd.spd" => odd.spd; odd number of values; pairs
 Material "dielectric" "spectrum eta" "word.spd" => word.spd; line 2; green
 Material "dielectric" "spectrum eta" "back.spd" => back.spd; 500 nm to 400 nm; sort
@@ -294,6 +308,12 @@ impl SceneFolder {
         folder.write("good.ply.gz", &gzip);
         folder.write("cut.ply.gz", &gzip[..gzip.len() / 2]);
         folder.write("cut.pbrt.gz", &gzip[..gzip.len() / 2]);
+        let square = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n\
+                      property float z\nproperty float u\nproperty float v\nelement face 1\n\
+                      property list uchar int vertex_indices\nend_header\n-1 -1 3 0 0\n1 -1 3 1 0\n\
+                      1 1 3 1 1\n-1 1 3 0 1\n4 0 1 2 3\n";
+        folder.write("square.ply", square.as_bytes());
+        folder.truncate("bronze.bsdf", "cut.bsdf");
         folder.truncate("good.png", "cut.png");
         folder.truncate("good.pfm", "cut.pfm");
         write_pfm(&file("wide.pfm"), 4, 3, &[[1.0; 3]; 12]).unwrap();
@@ -403,6 +423,49 @@ fn invalid_settings_are_errors_with_remedies() {
 fn invalid_worlds_are_errors_with_remedies() {
     let folder = SceneFolder::new();
     folder.assert_rejects(cases(INVALID_WORLDS), true);
+}
+
+#[test]
+fn shape_errors_point_at_the_parameter() {
+    let folder = SceneFolder::new();
+    for (shape, param) in [
+        ("sphere", r#""float radius" -1"#),
+        ("disk", r#""float innerradius" -1"#),
+        ("cylinder", r#""float phimax" 0"#),
+        ("loopsubdiv", r#""integer levels" -1"#),
+        ("loopsubdiv", r#""integer levels" 30"#),
+        ("loopsubdiv", r#""integer indices" [0 1 7]"#),
+        ("trianglemesh", r#""integer indices" [0 1 7]"#),
+        ("trianglemesh", r#""integer indices" [0 1]"#),
+        ("bilinearmesh", r#""normal N" [0 0 1]"#),
+        ("trianglemesh", r#""point2 uv" [0 0]"#),
+        ("plymesh", r#""string filename" "cut.ply""#),
+    ] {
+        let positions = match shape {
+            "trianglemesh" | "loopsubdiv" => r#""point3 P" [0 0 0 1 0 0 0 1 0]"#,
+            "bilinearmesh" => r#""point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]"#,
+            _ => "",
+        };
+        let error = folder.load("", &format!("Shape \"{shape}\" {positions}\n{param}")).err();
+        let error = error.unwrap_or_else(|| panic!("{shape} {param}"));
+        assert_eq!(error.location().map(|l| l.line), Some(4), "{shape} {param}: {error}");
+        // Messages about files contain the remedy.
+        assert!(error.remedy().is_some() || shape == "plymesh", "{shape} {param}: {error}");
+    }
+}
+
+#[test]
+fn missing_files_have_one_remedy() {
+    let folder = SceneFolder::new();
+    for text in [
+        r#"Texture "t" "spectrum" "imagemap" "string filename" "none.png""#,
+        r#"Material "diffuse" "string normalmap" "none.png""#,
+        r#"LightSource "infinite" "string filename" "none.png""#,
+    ] {
+        let error = folder.load("", text).err().unwrap();
+        let text = format!("{} | {}", error.message(), error.remedy().unwrap_or_default());
+        assert_eq!(text.matches("check the path").count(), 1, "{text}");
+    }
 }
 
 #[test]

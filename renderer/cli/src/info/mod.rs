@@ -51,7 +51,7 @@ impl Info {
         let load = |source| {
             scene::SceneInfo::load(name, source, is_first).map(|info| Info::Scene(Box::new(info)))
         };
-        if is_scene_name(path) {
+        if input::is_scene_name(path) {
             return load(input::scene(path)?);
         }
         let data = input::image_data(path)?;
@@ -77,12 +77,6 @@ impl Info {
             Info::Image(info) => info.json(),
         }
     }
-}
-
-/// Whether the name of a file is that of a scene.
-fn is_scene_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    name.ends_with(".pbrt") || name.ends_with(".pbrt.gz")
 }
 
 /// Adds to an error about an unknown format that scenes would do as well.
@@ -148,7 +142,7 @@ mod tests {
 
     #[test]
     fn scenes_are_recognized_by_their_names() {
-        let is = |name: &str| is_scene_name(Path::new(name));
+        let is = |name: &str| input::is_scene_name(Path::new(name));
         assert!(is("a/b.pbrt") && is("B.PBRT.GZ") && is("a.b.pbrt"));
         assert!(!is("a.exr") && !is("pbrt") && !is("a.pbrt/b.gz"));
     }

@@ -1,6 +1,6 @@
 //! Handles signals: Ctrl-C, SIGTERM and SIGHUP end rendering early, SIGUSR1 requests a snapshot.
 //!
-//! Before rendering there is nothing to keep, so a signal ends the process immediately. During
+//! Before rendering there is nothing to keep, so a signal ends the process with a message. During
 //! rendering, the first one only sets a flag, and the unfinished image is written.
 //!
 //! Only a second Ctrl-C aborts, also while files are written. Schedulers repeat SIGTERM, some of
@@ -18,6 +18,7 @@ use lightbound_image::write::remove_temporary_files;
 #[cfg(unix)]
 pub use signal::disarm_snapshots;
 pub use signal::{Signal, StopSignal};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -52,6 +53,8 @@ enum Reaction {
     Snapshot,
     /// Ends the process immediately.
     Abort(Exit),
+    /// Prints a message and ends the process.
+    Quit(String, Exit),
 }
 
 /// The stage of the process, and the signals so far.
@@ -64,6 +67,8 @@ struct Progress {
     stopped_by: Option<StopSignal>,
     /// Time of the first Ctrl-C.
     ctrl_c: Option<Instant>,
+    /// Name of the checkpoint that is saved when the rendering stops.
+    checkpoint: Option<String>,
 }
 
 impl Progress {
@@ -88,7 +93,9 @@ impl Progress {
 
     fn react_to_stop(&mut self, signal: StopSignal, now: Instant) -> Reaction {
         if self.stage == Stage::Loading {
-            return Reaction::Abort(signal.exit());
+            let message =
+                format!("interrupted by {} while loading: nothing is written", signal.name());
+            return Reaction::Quit(message, signal.exit());
         }
         if signal == StopSignal::CtrlC {
             match self.ctrl_c {
@@ -104,8 +111,12 @@ impl Progress {
         let abort = if signal == StopSignal::CtrlC { " (Ctrl-C again aborts)" } else { "" };
         match self.stage {
             Stage::Rendering if first => Reaction::Stop(format!(
-                "interrupted by {}: writing the unfinished image{abort}",
-                signal.name()
+                "interrupted by {}: writing the unfinished image{}{abort}",
+                signal.name(),
+                match &self.checkpoint {
+                    Some(name) => format!(" and the checkpoint {name}, for --resume"),
+                    None => String::new(),
+                }
             )),
             Stage::Testing if first => Reaction::Stop(format!(
                 "interrupted by {}: finished cases are kept, and the same command resumes the \
@@ -153,13 +164,20 @@ impl State {
                 self.stop.store(true, Ordering::Relaxed);
                 print(&message);
             }
-            Reaction::Abort(exit) => {
-                bar.finish_and_clear();
-                remove_temporary_files();
-                std::process::exit(exit as i32);
+            Reaction::Abort(exit) => quit(&bar, exit),
+            Reaction::Quit(message, exit) => {
+                print(&message);
+                quit(&bar, exit);
             }
         }
     }
+}
+
+/// Ends the process.
+fn quit(bar: &ProgressBar, exit: Exit) -> ! {
+    bar.finish_and_clear();
+    remove_temporary_files();
+    std::process::exit(exit as i32);
 }
 
 impl Interrupt {
@@ -178,6 +196,11 @@ impl Interrupt {
     pub fn enter(&self, stage: Stage, bar: Option<ProgressBar>) {
         let mut progress = self.0.progress();
         (progress.stage, progress.bar) = (stage, bar);
+    }
+
+    /// Sets the checkpoint that is saved when the rendering stops.
+    pub fn set_checkpoint(&self, path: &Path) {
+        self.0.progress().checkpoint = Some(path.display().to_string());
     }
 
     /// The flag that is set by signals that stop the program.
@@ -227,8 +250,11 @@ mod tests {
     #[test]
     fn signals_abort_loading() {
         for (signal, exit) in [(CTRL_C, 130), (TERMINATE, 143), (HANG_UP, 129)] {
-            let Reaction::Abort(code) = process(Stage::Loading)(signal, 0.0) else { panic!() };
+            let Reaction::Quit(message, code) = process(Stage::Loading)(signal, 0.0) else {
+                panic!()
+            };
             assert_eq!(code as i32, exit);
+            assert!(message.contains("while loading"), "{message}");
         }
         assert!(matches!(process(Stage::Loading)(Signal::Snapshot, 0.0), Reaction::Inform(_)));
     }

@@ -47,6 +47,11 @@ impl ReportedCheckpoint {
         ReportedCheckpoint { checkpoint, image: output.into(), warned: false }
     }
 
+    /// The file of the checkpoint.
+    pub fn path(&self) -> &Path {
+        self.checkpoint.path()
+    }
+
     /// Cleans up after an earlier process, before the work begins. Returns what to resume from.
     /// `is_finished` returns whether an image without exact sums is the one that this rendering
     /// would write.

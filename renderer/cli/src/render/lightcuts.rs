@@ -102,12 +102,13 @@ impl LightcutsArgs {
         let (deterministic, stochastic) =
             (cut_options(CutMode::Deterministic), cut_options(CutMode::Stochastic));
         match method {
-            Method::Path(_) => {
+            Method::Path(_) | Method::AmbientOcclusion(_) => {
                 match first_given(&[&deterministic[..], &stochastic, &common_options].concat()) {
                     Some(option) => Err(Error::Option {
                         message: format!(
                             "{option} applies only to the lightcuts integrator; this render uses \
-                             path"
+                             {}",
+                            method.name().name()
                         ),
                         help: format!(
                             "add --integrator {}, or omit {option}",

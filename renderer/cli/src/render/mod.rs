@@ -385,6 +385,9 @@ impl<'a> RenderJob<'a> {
             return Ok(None);
         }
         let pixels = u64::from(window.width()) * u64::from(window.height());
+        if let Some(checkpoint) = &checkpoint {
+            interrupt.set_checkpoint(checkpoint.path());
+        }
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
         let options = RenderOptions {

@@ -50,13 +50,14 @@ impl PathArgs {
             ("--guiding", self.guiding.is_some()),
         ];
         match (method, options.into_iter().find(|(_, given)| *given)) {
-            (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
+            (Method::Path(_), _) | (_, None) => Ok(()),
+            (_, Some((option, _))) => Err(Error::Option {
                 message: format!(
-                    "{option} applies only to the path integrator; this render uses lightcuts"
+                    "{option} applies only to the path integrator; this render uses {}",
+                    method.name().name()
                 ),
                 help: format!("add --integrator {}, or omit {option}", MethodName::Path.name()),
             }),
-            (Method::Lightcuts(_), None) | (Method::Path(_), _) => Ok(()),
         }
     }
 }

@@ -12,7 +12,7 @@ use lightbound::film::{Coverage, Film, PixelBlock};
 use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
-use lightbound::settings::{ColourSpace, Method, ShadowTerminator};
+use lightbound::settings::{AmbientOcclusionSettings, ColourSpace, Method, ShadowTerminator};
 use lightbound_image::write::{
     Attribute, srgb_codes, write_exr_rows, write_pfm_rows, write_png_codes,
 };
@@ -59,7 +59,20 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     attributes.extend(match &settings.integrator.method {
         Method::Path(settings) => path::attributes(settings),
         Method::Lightcuts(settings) => lightcuts::attributes(settings),
+        Method::AmbientOcclusion(settings) => ambient_occlusion(settings),
     });
+    attributes
+}
+
+/// EXR attributes of the settings of ambient occlusion.
+fn ambient_occlusion(settings: &AmbientOcclusionSettings) -> Attributes {
+    let sampling = if settings.cosine_sampling { "cosine" } else { "uniform" };
+    let mut attributes: Attributes =
+        [("lightbound/occlusionSampling".into(), Attribute::text(sampling))].into();
+    if settings.max_distance.is_finite() {
+        let distance = Attribute::Float(settings.max_distance);
+        attributes.push(("lightbound/occlusionDistance".into(), distance));
+    }
     attributes
 }
 

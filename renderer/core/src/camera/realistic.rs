@@ -83,12 +83,17 @@ impl LensRay {
 /// Number of intervals of the distance from the axis, for bounds of the exit pupil.
 const PUPILS: usize = 64;
 
+/// Distance of focus that counts as infinite, m: the film moves by a few nanometres at most, and
+/// differences of distances keep their precision.
+const MAX_FOCUS_DISTANCE: f64 = 1e6;
+
 /// Number of rays with which the bounds of a pupil are found.
 const PUPIL_RAYS: u32 = 1 << 16;
 
 impl LensSystem {
-    /// Creates a lens system that is focused at a distance from the film, m. `diagonal` is that of
-    /// the film, m. An image `aperture` replaces the circle of the stop.
+    /// Creates a lens system that is focused at a distance from the film, m; 10⁶ m is as good as
+    /// infinite. `diagonal` is that of the film, m. An image `aperture` replaces the circle of the
+    /// stop.
     ///
     /// # Errors
     /// If the lens has no elements, no light passes, or it cannot be focused.
@@ -202,7 +207,7 @@ impl LensSystem {
         let circular = self.with_circular_stop();
         let (to_scene, _) = circular.trace_from_film(from_film).ok_or(LensError::Blocked)?;
         let [p1, _] = cardinal_points(from_film, to_scene);
-        let (f, z) = (f0 - p0, -distance);
+        let (f, z) = (f0 - p0, -distance.min(MAX_FOCUS_DISTANCE));
         let discriminant = (p1 - z - p0) * (p1 - z - 4.0 * f - p0);
         let delta = 0.5 * (p1 - z + p0 - discriminant.sqrt());
         let thickness = self.rear_z() + delta;
@@ -353,6 +358,20 @@ mod tests {
             let scale = 1.0 - (focus - lens.front_z()) / 0.1;
             assert!(mean.distance(scale * film) < 0.02 * mean.length(), "{mean} {}", scale * film);
         }
+    }
+
+    #[test]
+    fn distant_focus_is_infinite() {
+        let far = lens(0.003, 1e6);
+        for focus in [1e13, 1e20, 1e38] {
+            assert_eq!(lens(0.003, focus).rear_z(), far.rear_z(), "{focus}");
+        }
+        // The rays of a point are parallel.
+        let directions: Vec<DVec3> = points(100, 3)
+            .filter_map(|u| far.sample(dvec2(0.004, -0.002), u))
+            .map(|(ray, _)| ray.d.normalize())
+            .collect();
+        assert!(directions.iter().all(|d| d.distance(directions[0]) < 1e-3));
     }
 
     #[test]

@@ -64,6 +64,10 @@ impl BilinearMesh {
         self.patches.len() as u32
     }
 
+    pub(super) fn positions(&self) -> &[Vec3] {
+        &self.positions
+    }
+
     /// Extracts one patch as a mesh of its own.
     pub(crate) fn extract(&self, element: u32) -> BilinearMesh {
         let indices = self.patches[element as usize];
@@ -79,6 +83,13 @@ impl BilinearMesh {
     /// Returns the corners of a patch.
     pub(crate) fn patch(&self, element: u32) -> Patch {
         Patch { corners: self.patches[element as usize].map(|i| self.positions[i as usize]) }
+    }
+
+    /// Returns whether the texture coordinates of a patch are (u, v).
+    pub(crate) fn has_default_uvs(&self, element: u32) -> bool {
+        const DEFAULT: [Vec2; 4] = [Vec2::ZERO, Vec2::X, Vec2::Y, Vec2::ONE];
+        self.uvs.is_empty()
+            || self.patches[element as usize].map(|i| self.uvs[i as usize]) == DEFAULT
     }
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
@@ -236,12 +247,12 @@ impl Patch {
         (sum / (N * N) as f64) as f32
     }
 
-    /// Returns the density per m² of uniform (u, v) at the ray's hit nearest to parameter `t`; 0
-    /// for a miss.
-    pub(crate) fn area_pdf(&self, ray: &Ray, t: f32) -> f32 {
+    /// Returns the coordinates (u, v) of the ray's hit nearest to parameter `t`, and the density of
+    /// uniform (u, v) there, m⁻²; `None` for a miss.
+    pub(crate) fn area_pdf(&self, ray: &Ray, t: f32) -> Option<(Vec2, f32)> {
         let hits = self.line_hits(ray).into_iter().flatten();
         let nearest = hits.min_by(|a, b| (a.t - t).abs().total_cmp(&(b.t - t).abs()));
-        nearest.map_or(0.0, |h| 1.0 / self.jacobian(h.u, h.v))
+        nearest.map(|h| (Vec2::new(h.u, h.v), 1.0 / self.jacobian(h.u, h.v)))
     }
 
     /// Returns all hits on the infinite line of the ray.

@@ -14,6 +14,7 @@ mod curve;
 mod cylinder;
 mod derivatives;
 mod disk;
+mod displacement;
 mod interaction;
 mod mesh;
 mod motion;
@@ -34,11 +35,16 @@ pub use curve::{CurveBasis, CurveError, CurveKind, CurveStyle, Curves, MAX_SPLIT
 pub use cylinder::Cylinder;
 pub use derivatives::SurfaceDerivatives;
 pub use disk::Disk;
+pub use displacement::{DisplacedMesh, DisplacementError};
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use motion::{Motion, MotionError};
 pub use sphere::Sphere;
 pub use subdivision::{SubdivisionError, subdivide_loop};
+
+/// Largest absolute coordinate of a shape. Beyond it, products of distances overflow in single
+/// precision, and rays miss.
+pub const MAX_COORDINATE: f32 = 4e18;
 
 /// A shape in the space of its group.
 #[derive(Clone, Debug)]
@@ -308,6 +314,18 @@ impl Shape {
             Shape::Disk(d) => d.aabb(),
             Shape::Cylinder(c) => c.aabb(),
             Shape::Curves(c) => c.aabb(element),
+        }
+    }
+
+    /// Returns the largest absolute coordinate of the vertices or of the bounding box.
+    pub fn magnitude(&self) -> f32 {
+        let of_points = |points: &[Vec3]| {
+            points.iter().fold(Vec3::ZERO, |max, p| max.max(p.abs())).max_element()
+        };
+        match self {
+            Shape::Mesh(m) => of_points(m.positions()),
+            Shape::Bilinear(b) => of_points(b.positions()),
+            _ => (0..self.len()).map(|k| self.aabb(k).magnitude()).fold(0.0, f32::max),
         }
     }
 

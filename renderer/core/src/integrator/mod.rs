@@ -1,5 +1,6 @@
 //! Integrators: algorithms that estimate the radiance that reaches the film.
 
+mod ambient_occlusion;
 mod counts;
 mod cut_counts;
 mod directions;
@@ -15,6 +16,7 @@ mod samples;
 mod shading;
 mod shadow_terminator;
 
+pub use ambient_occlusion::AmbientOcclusion;
 pub use counts::{Counts, ShadingCounts};
 pub use cut_counts::{CutCounts, CutSizes, CutTimes};
 #[cfg(any(test, feature = "faults"))]
@@ -114,6 +116,7 @@ pub fn new(
     match &settings.method {
         Method::Path(settings) => Ok(Box::new(PathTracer::new(scene, max_depth, settings)?)),
         Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, max_depth, settings)?)),
+        &Method::AmbientOcclusion(settings) => Ok(Box::new(AmbientOcclusion(settings))),
     }
 }
 

@@ -15,6 +15,7 @@ mod instance;
 pub mod library;
 #[cfg(test)]
 mod library_tests;
+pub mod measured;
 pub mod parameters;
 mod program;
 pub mod self_check;

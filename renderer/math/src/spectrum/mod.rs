@@ -190,6 +190,26 @@ pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
     rgb.as_vec3().max(Vec3::ZERO)
 }
 
+/// Returns the weight of each sample of a reflectance in [`reflectance_rgb`], before the clamp: the
+/// reflectance is linear between the wavelengths `nm`, which increase, and constant outside them.
+///
+/// # Panics
+/// If there are no wavelengths.
+pub fn reflectance_sample_weights(nm: &[f32]) -> Vec<DVec3> {
+    let last = nm.len() - 1;
+    let mut weights = vec![DVec3::ZERO; nm.len()];
+    for (x, &w) in wavelengths().zip(reflectance_weights()) {
+        let right = nm.partition_point(|&sample| sample <= x).min(last);
+        let left = right.saturating_sub(1);
+        let t = f64::from(x - nm[left]) / f64::from(nm[right] - nm[left]);
+        // NaN for a single wavelength.
+        let t = if t > 0.0 { t.min(1.0) } else { 0.0 };
+        weights[left] += (1.0 - t) * w;
+        weights[right] += t * w;
+    }
+    weights
+}
+
 /// Returns the weight of each wavelength of a reflectance in each channel; every channel sums to 1.
 fn reflectance_weights() -> &'static [DVec3] {
     static WEIGHTS: LazyLock<Vec<DVec3>> = LazyLock::new(|| {
@@ -260,6 +280,24 @@ mod tests {
         for c in [0.0, 0.18, 0.5, 1.0, 3.7] {
             let rgb = reflectance_rgb(&Spectrum::constant(c));
             assert!((rgb - Vec3::splat(c)).abs().max_element() <= c * f32::EPSILON, "{c}: {rgb}");
+        }
+    }
+
+    #[test]
+    fn weights_of_samples_give_the_same_colours() {
+        let nm = [360.0, 430.5, 500.0, 610.0, 640.0, 830.0];
+        let values = [0.1, 0.8, 0.5, 0.9, 0.3, 0.4];
+        let pairs: Vec<f32> = std::iter::zip(nm, values).flat_map(|(x, y)| [x, y]).collect();
+        let expected = reflectance_rgb(&Spectrum::new(&pairs).unwrap());
+        let weighted = |nm: &[f32], values: &[f32]| -> Vec3 {
+            let weights = reflectance_sample_weights(nm);
+            weights.iter().zip(values).map(|(w, &y)| *w * f64::from(y)).sum::<DVec3>().as_vec3()
+        };
+        assert!((weighted(&nm, &values) - expected).abs().max_element() < 1e-6);
+        // Outside the samples, the first and the last one continue.
+        for nm in [&[500.0][..], &[500.0, 501.0], &[100.0, 200.0], &[900.0, 1000.0]] {
+            let grey = weighted(nm, &vec![0.25; nm.len()]);
+            assert!((grey - Vec3::splat(0.25)).abs().max_element() < 1e-6, "{nm:?}: {grey}");
         }
     }
 

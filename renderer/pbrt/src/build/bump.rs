@@ -1,6 +1,6 @@
 //! Builds bump maps of materials: `displacement` and `normalmap`.
 
-use super::{Builder, RELATIVE_PATHS};
+use super::{Builder, image_error};
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use lightbound::material::BumpMap;
@@ -50,9 +50,9 @@ impl Builder<'_> {
         if let Some(image) = self.textures.cached_image(&path, NORMALS) {
             return Ok(Some(image));
         }
-        let error = |message: String| entity.error(format!("\"string normalmap\": {message}"));
         let image = read_with(&path, Encoding::Linear, |path| self.inputs.read(path))
-            .map_err(|e| error(e.to_string()).help(RELATIVE_PATHS))?;
+            .map_err(|e| image_error(entity, "\"string normalmap\": ", &e))?;
+        let error = |message: String| entity.error(format!("\"string normalmap\": {message}"));
         if image.channels() == Channels::Grey {
             return Err(error(format!("{} has one channel", path.display())).help(
                 "give an image of normals in red, green and blue; heights are a \"texture displacement\"",

@@ -6,8 +6,9 @@ use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use lightbound::choice::Choice;
 use lightbound::settings::{
-    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, Guiding, IntegratorSettings, LightSampling,
-    LightcutsSettings, Method, MethodName, PathSettings, ShadowTerminator,
+    AmbientOcclusionSettings, BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, Guiding,
+    IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+    ShadowTerminator,
 };
 use lightbound::suggestion::did_you_mean;
 
@@ -72,6 +73,9 @@ const LIGHTCUTS_PARAMS: [&str; 9] = [
 /// Integrators that are `path` in scenes without media. Media have warnings of their own.
 const PATHS_THROUGH_MEDIA: [&str; 2] = ["volpath", "simplevolpath"];
 
+/// Parameters of `ambientocclusion`.
+const AMBIENT_OCCLUSION_PARAMS: [&str; 2] = ["cossample", "maxdistance"];
+
 /// Returns what replaces an integrator of pbrt-v4; `None` if there is none of this name.
 fn fallback(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -84,9 +88,9 @@ fn fallback(name: &str) -> Option<&'static str> {
             "integrator \"path\", which also shows light that specular surfaces reflect to the camera"
         }
         "simplepath" => "integrator \"path\" with the same mean, and less noise",
-        "randomwalk" => "integrator \"path\" with less noise, and with lights that have no surface",
-        "ambientocclusion" => {
-            "integrator \"path\", which shows the light of the scene instead of ambient occlusion"
+        "randomwalk" => {
+            "integrator \"path\" with less noise, and with mirrors, smooth glass and lights without \
+             a surface"
         }
         "function" => "integrator \"path\"; it is a test of samplers, which has no scene",
         _ => return None,
@@ -109,18 +113,20 @@ impl Builder<'_> {
             self.check_supported("integrator", integrator, MethodName::NAMES, fallback)?;
         }
         let file_method = MethodName::from_name(&integrator.name).unwrap_or_default();
-        let max_depth = p.int("maxdepth")?.unwrap_or(5);
+        // Ambient occlusion has no paths.
+        let has_paths = file_method != MethodName::AmbientOcclusion;
+        let max_depth = if has_paths { p.int("maxdepth")? } else { None };
+        let max_depth = max_depth.unwrap_or(5);
         if max_depth < 0 {
-            return Err(param_error(
-                integrator,
-                "maxdepth",
-                format!("\"maxdepth\" is {max_depth}"),
-            )
-            .help("give 0 or more"));
+            return Err(integrator
+                .param_error("maxdepth", format!("\"maxdepth\" is {max_depth}"))
+                .help("give 0 or more"));
         }
-        let shadow_terminator = choice(integrator, "shadowterminator")?;
-        let shadow_terminator: ShadowTerminator =
-            overrides.shadow_terminator.unwrap_or(shadow_terminator);
+        let shadow_terminator = match has_paths {
+            true => choice(integrator, "shadowterminator")?,
+            false => ShadowTerminator::default(),
+        };
+        let shadow_terminator = overrides.shadow_terminator.unwrap_or(shadow_terminator);
         let method = match overrides.integrator.unwrap_or(file_method) {
             MethodName::Path => {
                 let light_sampling = self.light_sampling(integrator)?;
@@ -141,8 +147,16 @@ impl Builder<'_> {
                 &self.default_entity(MethodName::Lightcuts.name()),
                 &overrides.lightcuts,
             )?),
+            MethodName::AmbientOcclusion if file_method == MethodName::AmbientOcclusion => {
+                let settings = ambient_occlusion(integrator)?;
+                self.warn_unknown(integrator, &AMBIENT_OCCLUSION_PARAMS)?;
+                Method::AmbientOcclusion(settings)
+            }
+            MethodName::AmbientOcclusion => {
+                Method::AmbientOcclusion(AmbientOcclusionSettings::default())
+            }
         };
-        if method.name() == MethodName::Lightcuts && file_method == MethodName::Path {
+        if method.name() != MethodName::Path && file_method == MethodName::Path {
             // The override replaces the integrator together with its parameters.
             for name in PATH_PARAMS {
                 p.any(name);
@@ -214,22 +228,25 @@ impl Builder<'_> {
                 let names = ["uniform", "power", "bvh", "exhaustive"];
                 let help =
                     did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
-                return Err(param_error(
-                    integrator,
-                    "lightsampler",
-                    format!("unknown \"lightsampler\": \"{other}\""),
-                )
-                .help(help));
+                return Err(integrator
+                    .param_error("lightsampler", format!("unknown \"lightsampler\": \"{other}\""))
+                    .help(help));
             }
         };
         explicit.unwrap_or(Ok(from_pbrt))
     }
 }
 
-/// Creates an error at a parameter.
-fn param_error(entity: &Entity, name: &str, message: String) -> SceneError {
-    let location = entity.params.find(name).map_or(&entity.location, |param| &param.location);
-    SceneError::at(location, message)
+/// Reads the settings of ambient occlusion.
+fn ambient_occlusion(entity: &Entity) -> Result<AmbientOcclusionSettings, SceneError> {
+    let default = AmbientOcclusionSettings::default();
+    let cosine_sampling = entity.params.bool("cossample")?.unwrap_or(default.cosine_sampling);
+    let max_distance = entity.params.float("maxdistance")?.unwrap_or(default.max_distance);
+    if max_distance.is_nan() || max_distance <= 0.0 {
+        let error = entity.param_error("maxdistance", format!("\"maxdistance\" is {max_distance}"));
+        return Err(error.help("give a distance above 0, or omit it for an infinite one"));
+    }
+    Ok(AmbientOcclusionSettings { cosine_sampling, max_distance })
 }
 
 /// Maximum cut size in scene files.
@@ -244,12 +261,14 @@ fn lightcuts(
     let p = &entity.params;
     let count = |name: &str, default: i32, max: u32| match p.int(name)?.unwrap_or(default) {
         n if (1..=max).contains(&(n as u32)) => Ok(n as u32),
-        n => Err(param_error(entity, name, format!("\"{name}\" is {n}"))
+        n => Err(entity
+            .param_error(name, format!("\"{name}\" is {n}"))
             .help(format!("give 1 or more, up to {max}"))),
     };
     let error = p.float("error")?.unwrap_or(0.02);
     if !(error >= 0.0 && error.is_finite()) {
-        return Err(param_error(entity, "error", format!("\"error\" is {error}"))
+        return Err(entity
+            .param_error("error", format!("\"error\" is {error}"))
             .help("give 0 or more, such as 0.02 for 2 %"));
     }
     let file_error_mode = choice(entity, "errormode")?;
@@ -284,7 +303,8 @@ fn choice<T: Choice>(entity: &Entity, name: &str) -> Result<T, SceneError> {
     T::from_name(text).ok_or_else(|| {
         let list = format!("the values are {}", T::NAMES.join(", "));
         let help = did_you_mean(text, T::NAMES.iter().copied(), &list);
-        param_error(entity, name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name))
+        entity
+            .param_error(name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name))
             .help(help)
     })
 }

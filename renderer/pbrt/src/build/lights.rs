@@ -5,6 +5,7 @@ use crate::describe::Description;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use glam::{DAffine3, DMat3, DVec3};
+use lightbound::geometry::MAX_COORDINATE;
 use lightbound::light::{
     AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, GoniometricLight, LatLongMap,
     LightError, PointLight, PortalLight, ProjectionLight, Sky, SpotLight, image_illuminance,
@@ -204,6 +205,15 @@ impl Builder<'_> {
             return Err(entity.error(message).help(help));
         };
         let corners = corners.map(|p| (p.as_dvec3() - origin).as_vec3());
+        let magnitude = corners.iter().map(|p| p.abs().max_element()).fold(0.0, f32::max);
+        if magnitude.is_nan() || magnitude > MAX_COORDINATE {
+            let message = format!(
+                "\"portal\" has coordinates up to {magnitude:.0e}, and the largest possible is \
+                 {MAX_COORDINATE:e}"
+            );
+            let error = entity.param_error("portal", message);
+            return Err(error.help("move the corners closer; a portal need not cover the sky"));
+        }
         let light = PortalLight::new(environment, corners);
         Ok(AnyLight::Portal(Box::new(light.map_err(|e| light_error(entity, e).help(help))?)))
     }

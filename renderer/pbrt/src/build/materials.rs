@@ -3,6 +3,7 @@
 
 use super::Builder;
 use super::textures::grey;
+use super::value_checks::ValidValues;
 use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{FloatOrSpectrum, ParamType, SpectrumParam};
@@ -25,7 +26,7 @@ pub(super) struct Materials {
 }
 
 /// Supported types of materials.
-const MATERIALS: [&str; 11] = [
+const MATERIALS: [&str; 12] = [
     "diffuse",
     "coateddiffuse",
     "diffusetransmission",
@@ -34,6 +35,7 @@ const MATERIALS: [&str; 11] = [
     "dielectric",
     "thindielectric",
     "hair",
+    "measured",
     "mix",
     "shader",
     "interface",
@@ -129,7 +131,6 @@ impl Builder<'_> {
         let fallback = |name: &str| {
             Some(match name {
                 "subsurface" => "\"diffuse\"",
-                "measured" => "\"diffuse\" with reflectance 0.5",
                 _ => return None,
             })
         };
@@ -140,10 +141,7 @@ impl Builder<'_> {
         }
         let bump = self.bump_map(entity, |_| false)?;
         if !supported {
-            let kd = match entity.name.as_str() {
-                "subsurface" => self.reflectance_or(entity, "reflectance", 0.5, 1.0)?,
-                _ => Param::Constant(Vec3::splat(0.5)),
-            };
+            let kd = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?;
             let fallback = self.library(entity, "diffuse.wgsl", &[("kd", kd)])?;
             entity.params.mark_all_used();
             return Ok(Some(Material::scattering(fallback).with_bump(bump)));
@@ -160,6 +158,7 @@ impl Builder<'_> {
                 eta: self.index_of_refraction(entity, "eta")?,
             }),
             "hair" => self.hair(entity)?,
+            "measured" => self.measured(entity)?,
             "coateddiffuse" => self.coated_diffuse(entity)?,
             "coatedconductor" => self.coated_conductor(entity)?,
             other => unreachable!("{other} is not in the list of supported materials"),
@@ -221,12 +220,28 @@ impl Builder<'_> {
             eta = Param::from_float(1.0);
         }
         values.push(("eta", eta));
-        values.push(("beta_m", self.float(entity, "beta_m", 0.3)?));
-        values.push(("beta_n", self.float(entity, "beta_n", 0.3)?));
+        values.push(("beta_m", self.hair_roughness(entity, "beta_m")?));
+        values.push(("beta_n", self.hair_roughness(entity, "beta_n")?));
         // The tilt of the scales may be negative.
         let alpha = self.unchecked_float(entity, "alpha")?;
         values.push(("alpha", alpha.unwrap_or(Param::from_float(2.0))));
         Ok(Material::scattering(self.library(entity, "hair.wgsl", &values)?))
+    }
+
+    /// Reads a roughness of hair, which is at most 1.
+    fn hair_roughness(&mut self, entity: &Entity, name: &str) -> Result<Param, SceneError> {
+        let value = self.float(entity, name, 0.3)?;
+        match &value {
+            Param::Constant(x) if x.x > 1.0 => {
+                let location = entity.params.find(name).map(|param| &param.location);
+                let message =
+                    format!("\"float {name}\" is {}, but a roughness of hair is at most 1", x.x);
+                self.diagnostics.warn(location, message, "1")?;
+            }
+            Param::Constant(_) => {}
+            texture => self.check_texture(texture, 1.0, ValidValues::Declared(name, [0.0, 1.0]))?,
+        }
+        Ok(value)
     }
 
     fn conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {

@@ -2,14 +2,17 @@
 
 mod bump;
 mod camera;
+mod displacement;
 mod integrator;
 mod lights;
 mod materials;
+mod measured;
 mod render_space;
 mod settings;
 mod shader_material;
 mod shader_textures;
 mod shaders;
+mod shape_errors;
 mod shapes;
 mod spectra;
 #[cfg(test)]
@@ -29,6 +32,7 @@ use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
 use lightbound::geometry::Motion;
 use lightbound::light::{EmissionImage, Lights};
+use lightbound::material::measured::MeasuredBrdf;
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
@@ -164,6 +168,8 @@ fn build_scene(
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
         emission_images: HashMap::new(),
+        measured: HashMap::new(),
+        displacement_edge_scale: settings::displacement_edge_scale(description)?,
         environment: overrides.environment.clone(),
     };
     let film = builder.film(description, overrides)?;
@@ -253,6 +259,10 @@ struct Builder<'a> {
     converted: shader_textures::ConvertedTextures,
     /// Images of area lights.
     emission_images: HashMap<PathBuf, Arc<EmissionImage>>,
+    /// Measured materials.
+    measured: HashMap<PathBuf, MeasuredBrdf>,
+    /// Factor of the edge lengths of displaced meshes.
+    displacement_edge_scale: f32,
     /// See [`Overrides::environment`].
     environment: Option<PathBuf>,
 }
@@ -351,13 +361,7 @@ impl Builder<'_> {
         encoding: Encoding,
         role: ColourRole,
     ) -> Result<Image, SceneError> {
-        self.read_linear(path, encoding, role).map_err(|e| {
-            let error = entity.error(e.to_string());
-            match e.problem {
-                Problem::Read(_) => error.help(RELATIVE_PATHS),
-                _ => error,
-            }
-        })
+        self.read_linear(path, encoding, role).map_err(|e| image_error(entity, "", &e))
     }
 
     /// Like [`Self::read_image`], for files that no entity names.
@@ -448,6 +452,17 @@ impl Builder<'_> {
 /// Remedy for a file that cannot be read.
 const RELATIVE_PATHS: &str = "check the path: file names are relative to the folder of the main \
                               scene file";
+
+/// Creates the error for an image that an entity names; the message begins with `prefix`.
+fn image_error(entity: &Entity, prefix: &str, e: &ImageError) -> SceneError {
+    match &e.problem {
+        // The problem's own message contains a remedy, too.
+        Problem::Read(cause) => entity
+            .error(format!("{prefix}{} cannot be read: {cause}", e.path.display()))
+            .help(RELATIVE_PATHS),
+        _ => entity.error(format!("{prefix}{e}")),
+    }
+}
 
 /// Creates the motion of an entity at `location` between two transforms. `user` describes the
 /// entity.

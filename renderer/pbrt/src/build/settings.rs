@@ -290,8 +290,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns the seed from the `Option` directives. Warns about all other options, which are
-    /// unsupported.
+    /// Returns the seed from the `Option` directives. Warns about unsupported options.
     fn options(&mut self, d: &Description) -> Result<Option<u32>, SceneError> {
         let mut seed = None;
         for option in &d.options {
@@ -304,6 +303,7 @@ impl Builder<'_> {
                     );
                     return Err(error.help("give an integer"));
                 }
+                ("displacementedgescale", _) => (),
                 _ if option.value == "false" => (),
                 _ => self.diagnostics.warn(
                     Some(&option.location),
@@ -314,6 +314,19 @@ impl Builder<'_> {
         }
         Ok(seed)
     }
+}
+
+/// Returns the factor of edge lengths of displaced meshes from the `Option` directives.
+pub(super) fn displacement_edge_scale(d: &Description) -> Result<f32, SceneError> {
+    let Some(option) = d.options.iter().rfind(|option| option.name == "displacementedgescale")
+    else {
+        return Ok(1.0);
+    };
+    let scale = option.value.parse().ok().filter(|&scale: &f32| scale > 0.0 && scale.is_finite());
+    scale.ok_or_else(|| {
+        let message = format!("the displacement edge scale \"{}\" is invalid", option.value);
+        SceneError::at(&option.location, message).help("give a number above 0")
+    })
 }
 
 /// Returns the white balance of a film, with the defaults of pbrt-v4: none for the ideal sensor,

@@ -144,11 +144,11 @@ impl Shaders {
         Ok(shader)
     }
 
-    /// Returns the index of a library shader.
-    fn library(&mut self, entry: library::LibraryShader) -> u32 {
+    /// Returns the index of a shader that is part of the program.
+    pub fn library(&mut self, entry: library::LibraryShader) -> u32 {
         let parse = || {
             Ok::<_, std::convert::Infallible>(
-                Shader::parse(entry.name, entry.text).expect("library shaders are valid"),
+                Shader::parse(entry.name, entry.text).expect("embedded shaders are valid"),
             )
         };
         let Ok(shader) = self.add(Origin::Library(entry.name), parse);

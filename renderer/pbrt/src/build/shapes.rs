@@ -1,7 +1,9 @@
 //! Builds shapes, instances and area lights.
 
+use super::displacement::displaced;
 use super::lights::emission_scale;
 use super::materials::Materials;
+use super::shape_errors::{check_extent, mesh_error, shape_error};
 use super::{Builder, motion, transform};
 use crate::describe::{Curve, Description, InstanceEntity, ShapeEntity, curve};
 use crate::diagnostics::{Location, SceneError};
@@ -10,7 +12,7 @@ use crate::ply;
 use glam::{DAffine3, DVec3};
 use lightbound::geometry::{
     BilinearMesh, CurveBasis, CurveError, CurveKind, CurveStyle, Curves, Cylinder, Disk, Geometry,
-    Instance, MAX_SPLIT_DEPTH, Mesh, Motion, Primitive, Shape, Sphere, SubdivisionError,
+    Instance, MAX_SPLIT_DEPTH, Mesh, MeshError, Motion, Primitive, Shape, Sphere, SubdivisionError,
     subdivide_loop,
 };
 use lightbound::light::{AnyLight, AreaLight, EmissionImage};
@@ -200,6 +202,7 @@ impl Builder<'_> {
             "cylinder" => vec![cylinder(entity, &render_from_shape)?],
             _ => vec![self.curves(s, &render_from_shape)?],
         };
+        shapes.iter().try_for_each(|shape| check_extent(entity, shape))?;
         self.warn_unused(entity)?;
         let Some(material) = materials.index[s.material] else {
             if s.area_light.is_some() {
@@ -409,13 +412,14 @@ impl Builder<'_> {
         render_from_shape: &Transform,
     ) -> Result<Shape, SceneError> {
         let levels = entity.params.int("levels")?.unwrap_or(3);
-        let levels = u32::try_from(levels)
-            .map_err(|_| entity.error(format!("\"levels\" is {levels}, expected 0 or more")))?;
+        let levels = u32::try_from(levels).map_err(|_| {
+            entity.param_error("levels", format!("\"levels\" is {levels}")).help("give 0 or more")
+        })?;
         // As in pbrt-v4, there is one scheme.
         entity.params.string("scheme")?;
         let positions = positions(entity)?.to_vec();
         let triangles = elements(entity, positions.len())?;
-        let error = |e: &dyn std::error::Error| entity.error(e.to_string());
+        let error = |e: MeshError| mesh_error(entity, &e);
         let mesh = match subdivide_loop(positions.clone(), triangles.clone(), levels) {
             Ok(mesh) => mesh,
             Err(e @ (SubdivisionError::Edge { .. } | SubdivisionError::RepeatedVertex { .. })) => {
@@ -423,11 +427,15 @@ impl Builder<'_> {
                 self.warn(entity, &what, "its control mesh")?;
                 // As on the subdivided surface, the front is clockwise.
                 let triangles = triangles.into_iter().map(|[a, b, c]| [a, c, b]).collect();
-                Mesh::new(positions, triangles, Vec::new(), Vec::new()).map_err(|e| error(&e))?
+                Mesh::new(positions, triangles, Vec::new(), Vec::new()).map_err(error)?
             }
-            Err(e) => return Err(error(&e)),
+            Err(SubdivisionError::Mesh(e)) => return Err(error(e)),
+            Err(e @ SubdivisionError::TooMany { .. }) => {
+                let error = entity.param_error("levels", e.to_string());
+                return Err(error.help("lower \"levels\""));
+            }
         };
-        Ok(Shape::Mesh(mesh.transformed(render_from_shape).map_err(|e| error(&e))?))
+        Ok(Shape::Mesh(mesh.transformed(render_from_shape).map_err(error)?))
     }
 
     fn plymesh(
@@ -438,16 +446,17 @@ impl Builder<'_> {
         let Some(name) = entity.params.string("filename")? else {
             return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
         };
-        // Only affects the tessellation of displaced meshes.
-        entity.params.float("edgelength")?;
-        if entity.params.texture("displacement")?.is_some() {
-            self.warn(entity, "displacement is not supported", "the mesh without displacement")?;
-        }
+        let displacement = self.displacement(entity)?;
         let path = self.path(name);
         let mesh = ply::read_with(&path, |path| self.inputs.read(path))
-            .map_err(|e| entity.error(e.to_string()))?;
-        let error =
-            |e: lightbound::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
+            .map_err(|e| entity.param_error("filename", e.to_string()))?;
+        if let Some(displacement) = displacement {
+            return displaced(entity, displacement, mesh, render_from_shape);
+        }
+        let error = |e: MeshError| {
+            let error = entity.param_error("filename", format!("{}: {e}", path.display()));
+            error.help("check the mesh and the transform")
+        };
         let mut shapes = Vec::new();
         if !mesh.quads.is_empty() {
             let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
@@ -498,12 +507,13 @@ fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32
     };
     let (chunks, rest) = indices.as_chunks::<N>();
     if !rest.is_empty() {
-        let error = entity.error(format!("{} indices are not a multiple of {N}", indices.len()));
+        let message = format!("{} indices are not a multiple of {N}", indices.len());
+        let error = entity.param_error("indices", message);
         return Err(error.help(format!("a {} takes {N} for each element", entity.name)));
     }
     if let Some(negative) = indices.iter().find(|&&i| i < 0) {
         return Err(entity
-            .error(format!("the vertex index {negative} is negative"))
+            .param_error("indices", format!("the vertex index {negative} is negative"))
             .help("vertices are counted from 0"));
     }
     Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
@@ -516,16 +526,18 @@ fn trianglemesh(entity: &Entity, render_from_shape: &Transform) -> Result<Shape,
     entity.params.ints("faceIndices")?;
     let mesh = Mesh::new(positions, triangles, normals, uvs)
         .and_then(|m| m.transformed(render_from_shape));
-    Ok(Shape::Mesh(mesh.map_err(|e| entity.error(e.to_string()))?))
+    Ok(Shape::Mesh(mesh.map_err(|e| mesh_error(entity, &e))?))
 }
 
 fn bilinearmesh(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
     let (positions, normals, uvs) = vertices(entity)?;
     let patches = elements(entity, positions.len())?;
     entity.params.ints("faceIndices")?;
+    // In pbrt-v4, an image for sampling the light; here, lights sample their own image.
+    entity.params.string("emissionfilename")?;
     let mesh = BilinearMesh::new(positions, patches, normals, uvs)
         .and_then(|m| m.transformed(render_from_shape));
-    Ok(Shape::Bilinear(mesh.map_err(|e| entity.error(e.to_string()))?))
+    Ok(Shape::Bilinear(mesh.map_err(|e| mesh_error(entity, &e))?))
 }
 
 fn sphere(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
@@ -540,7 +552,7 @@ fn sphere(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, Scene
         number("zmax", radius)?,
         number("phimax", 360.0)?,
     );
-    Ok(Shape::Sphere(sphere.map_err(|e| entity.error(e.to_string()))?))
+    Ok(Shape::Sphere(sphere.map_err(|e| shape_error(entity, &e))?))
 }
 
 fn disk(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
@@ -550,7 +562,7 @@ fn disk(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneEr
     let (height, radius, inner) =
         (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
     let disk = Disk::new(render_from_shape, height, radius, inner, number("phimax", 360.0)?);
-    Ok(Shape::Disk(disk.map_err(|e| entity.error(e.to_string()))?))
+    Ok(Shape::Disk(disk.map_err(|e| shape_error(entity, &e))?))
 }
 
 fn cylinder(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
@@ -564,5 +576,5 @@ fn cylinder(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, Sce
         number("zmax", 1.0)?,
         number("phimax", 360.0)?,
     );
-    Ok(Shape::Cylinder(cylinder.map_err(|e| entity.error(e.to_string()))?))
+    Ok(Shape::Cylinder(cylinder.map_err(|e| shape_error(entity, &e))?))
 }

@@ -52,7 +52,7 @@ lightpath:
 bdpt:
 mlt:
 sppm:
-ambientocclusion:
+ambientocclusion: "bool cossample" false; "float maxdistance" 2
 randomwalk:
 function:
 +lightcuts: +"integer maxdepth" 3; +"float error" 0.1; +"string errormode" "total"; +"integer maxcut" 9; +"string mode" "stochastic"; +"integer cutsize" 9; +"integer areapoints" 9; +"integer skypoints" 9; +"string shadowterminator" "soft"
@@ -74,9 +74,9 @@ sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 30
 disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"
 cylinder: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
 trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only
-bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm"; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only
+bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only
 loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme
-plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2 ~ for displacement only
+plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2
 curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"
 [Material]
 diffuse: "rgb reflectance" [0.1 0.2 0.3]; "string normalmap" "square.pfm"; "texture displacement" "f"
@@ -89,7 +89,7 @@ coatedconductor: "float interface.roughness" 0.1; "float interface.uroughness" 0
 mix: !"string materials" ["a" "b"]; "float amount" 0.3
 interface:
 hair: +"rgb color" [0.1 0.2 0.3]; "spectrum sigma_a" [300 0.1 700 0.5]; "rgb reflectance" [0.1 0.2 0.3]; "float eumelanin" 0.5; "float pheomelanin" 0.5; "float eta" 1.5; "float beta_m" 0.2; "float beta_n" 0.2; "float alpha" 1; "string normalmap" "square.pfm"; "texture displacement" "f"
-measured:
+measured: !"string filename" "bronze.bsdf"; "string normalmap" "square.pfm"; "texture displacement" "f"
 subsurface:
 +shader: !+"string filename" "diffuse"
 [Texture float]
@@ -315,9 +315,11 @@ impl Folder {
         write("lens.dat", b"62.8 6 1.5168 25\n-45.7 2.5 1.6727 25\n-128.2 5 1 25\n0 90 0 20\n");
         write("part.pbrt", b"");
         let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n\
-                   property float z\nelement face 1\nproperty list uchar int vertex_indices\n\
-                   end_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+                   property float z\nproperty float u\nproperty float v\nelement face 1\n\
+                   property list uchar int vertex_indices\nend_header\n0 0 0 0 0\n1 0 0 1 0\n\
+                   0 1 0 0 1\n3 0 1 2\n";
         write("mesh.ply", ply.as_bytes());
+        write("bronze.bsdf", include_bytes!("../../../../scenes/suite/bronze.bsdf"));
         folder
     }
 

@@ -19,6 +19,12 @@ impl Entity {
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         SceneError::at(&self.location, message)
     }
+
+    /// Creates an error at the location of a parameter, or of the entity if it is not given.
+    pub fn param_error(&self, name: &str, message: impl Into<String>) -> SceneError {
+        let location = self.params.find(name).map_or(&self.location, |param| &param.location);
+        SceneError::at(location, message)
+    }
 }
 
 /// A name with its location.

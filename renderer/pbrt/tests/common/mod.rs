@@ -120,6 +120,8 @@ pub fn write_test_files(folder: &Path) {
     let lens = "# radius thickness eta diameter, mm\n62.8 6 1.5168 25\n-45.7 2.5 1.6727 25\n\
                 -128.2 5 1 25\n0 90 0 20\n";
     std::fs::write(folder.join("doublet.dat"), lens).unwrap();
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/suite");
+    std::fs::copy(suite.join("bronze.bsdf"), folder.join("bronze.bsdf")).unwrap();
     std::fs::write(folder.join("good.spd"), "# a glass\n300 1.6\n900 1.5\n").unwrap();
 }
 

@@ -4,6 +4,8 @@
 
 use super::{BoundError, BoundEvaluator, MaterialBounds};
 use crate::geometry::Surface;
+use crate::material::measured::MeasuredBrdf;
+use crate::material::measured::testing as measured;
 use crate::material::self_check::testing::any_value;
 use crate::material::{Program, Setting, ShaderBinding, ShaderInstance, library};
 use crate::settings::BoundMode;
@@ -187,6 +189,23 @@ fn related_bounds_hold() {
         finite > all - all / 40 && tight > all / 3,
         "{finite} finite and {tight} tight of {all}"
     );
+}
+
+#[test]
+fn bounds_of_measured_materials_hold() {
+    let tables = [
+        measured::Ggx { alpha: [0.2, 0.2] }.tables(1, 33),
+        measured::Ggx { alpha: [0.3, 0.6] }.tables(9, 17),
+        measured::random(1, 1, 0.0),
+        measured::random(4, 2, 0.1),
+    ];
+    let materials = tables.map(|tables| {
+        measured::bind(&MeasuredBrdf::parse(&tables.file()).expect("the tables are valid"))
+    });
+    for mode in [BoundMode::Optimized, BoundMode::Related] {
+        let [all, finite, tight] = assert_bounds_hold(&materials, mode);
+        assert!(finite == all && tight > all / 20, "{finite} finite and {tight} tight of {all}");
+    }
 }
 
 #[test]

@@ -3,10 +3,10 @@
 //!
 //! A light is self-contained: it stores a copy of its element's vertices, so that sampling one of
 //! millions of lights accesses no other memory. Triangles are sampled uniformly by solid angle, or
-//! by area if they are far away; disks by area, and patches uniformly in (u, v). Full spheres seen
-//! from outside are sampled by the cone of directions that they subtend (Shirley et al. 1996,
-//! *Monte Carlo Techniques for Direct Lighting Calculations*). Other spheres and cylinders are
-//! sampled uniformly by area before their transform.
+//! by area if they are far away; disks by area, and patches uniformly in (u, v), or in proportion
+//! to an image over (u, v). Full spheres seen from outside are sampled by the cone of directions
+//! that they subtend (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting
+//! Calculations*). Other spheres and cylinders are sampled uniformly by area before their transform.
 //! [`AreaLight::pdf_li`] returns the exact density of these samples.
 
 mod emission;
@@ -204,7 +204,12 @@ impl AreaLight {
             EmitterShape::Triangle(triangle) => return triangle.pdf(from, wi, distance),
             EmitterShape::Disk(_) => 1.0 / self.area,
             EmitterShape::Cylinder(cylinder) => cylinder.area_pdf(ng),
-            EmitterShape::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
+            EmitterShape::Patch(patch) => {
+                match patch.patch(0).area_pdf(&Ray::new(from, wi), distance) {
+                    None => 0.0,
+                    Some((uv, pdf)) => pdf * self.sampled_image().map_or(1.0, |i| i.pdf(uv)),
+                }
+            }
             EmitterShape::Sphere { sphere, full } => {
                 match full.as_ref().and_then(|b| b.cone(from, self.offset)) {
                     // Only the near side of the sphere is sampled.
@@ -266,8 +271,22 @@ impl AreaLight {
         })
     }
 
+    /// Returns the image that determines the density of samples, if there is one: that of a patch
+    /// whose texture coordinates are (u, v).
+    fn sampled_image(&self) -> Option<&EmissionImage> {
+        match &self.shape {
+            EmitterShape::Patch(patch) if patch.has_default_uvs(0) => self.image(),
+            _ => None,
+        }
+    }
+
     /// Samples a point on the surface.
     fn sample_surface(&self, from: Vec3, u: Vec2) -> EmitterSample {
+        if let Some(image) = self.sampled_image() {
+            let (uv, density) = image.sample(u);
+            let (p, n, area_pdf) = self.map(uv);
+            return EmitterSample::seen_from(from, (p, n, density * area_pdf));
+        }
         match &self.shape {
             EmitterShape::Triangle(triangle) => return triangle.sample(from, u),
             EmitterShape::Sphere { full: Some(sphere), .. } => {

@@ -248,3 +248,38 @@ fn images_give_the_same_radiance_to_samples_and_hits() {
         assert_eq!(light.power(1.0), expected, "{name}");
     }
 }
+
+#[test]
+fn patches_are_sampled_in_proportion_to_their_image() {
+    let texels = (0..16).map(|i| if i % 5 == 2 { 40.0 } else { i as f32 % 3.0 }).collect();
+    let image = Arc::new(Image::from_f32(4, 4, Channels::Grey, texels));
+    let image = Arc::new(EmissionImage::new(image));
+    let mut patches = 0;
+    for (name, primitive, from) in surfaces() {
+        if !matches!(primitive.shape, Shape::Bilinear(_)) {
+            continue;
+        }
+        patches += 1;
+        let light = AreaLight::new(&primitive, 0, Vec3::ONE, true);
+        let light = light.with_image(&primitive, 0, image.clone());
+        assert!(light.sampled_image().is_some(), "{name}");
+        let scene = Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() };
+        let pdf =
+            |wi: Vec3| hit(&scene, from, wi).map_or(0.0, |(t, s)| light.pdf_li(from, wi, t, s.ng));
+        // The light is everywhere, but the samples are where the image is bright.
+        let mass: f64 = points(N, 6)
+            .map(|u| direction(from, u))
+            .map(|(wi, density)| f64::from(pdf(wi) / density))
+            .sum();
+        assert!((mass / f64::from(N) - 1.0).abs() < 0.04, "{name}: {}", mass / f64::from(N));
+        // The bright texels have three quarters of the light.
+        let (mut bright, mut mismatches) = (0, 0);
+        for u in points(10_000, 3) {
+            let Some(s) = light.sample_li(from, u) else { continue };
+            mismatches += u32::from((pdf(s.wi) / s.pdf - 1.0).abs() > 0.02);
+            bright += u32::from(s.radiance.x > 10.0);
+        }
+        assert!(mismatches < 200 && bright > 6000, "{name}: {mismatches} {bright}");
+    }
+    assert!(patches > 1);
+}

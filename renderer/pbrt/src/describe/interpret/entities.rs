@@ -168,11 +168,14 @@ impl Interpreter<'_> {
                     .any(|&is_float| self.textures.contains_key(&(name.clone(), is_float)))
                 {
                     let known = self.textures.keys().map(|(name, _)| name.as_str());
-                    return Err(undefined(
-                        "texture",
-                        &Name { text: name.clone(), location: param.location.clone() },
-                        known,
-                    ));
+                    let named = Name { text: name.clone(), location: param.location.clone() };
+                    let error = undefined("texture", &named, known);
+                    return Err(match param.name.as_str() {
+                        "normalmap" => error.help(format!(
+                            "a normal map is an image file: write \"string normalmap\" \"{name}\""
+                        )),
+                        _ => error,
+                    });
                 }
             }
         }

@@ -52,16 +52,21 @@ fn main() {
     compare_next_event(&triangles);
 }
 
+/// Structures with this name trace single rays instead of batches.
+const ONE_BY_ONE: &str = "the same, rays one by one";
+
 /// Prints the time of each structure in ns per vertex.
 fn compare_structures(accel: &dyn Accel, triangles: &[Triangle]) {
-    const STRUCTURES: [(&str, Structure); 8] = [
+    const STRUCTURES: [(&str, Structure); 10] = [
         ("wavefront of 16384 paths", Structure::Wavefront(16384)),
         ("wavefront of 4096 paths", Structure::Wavefront(4096)),
         ("wavefront of 1024 paths", Structure::Wavefront(1024)),
         ("wavefront of 256 paths", Structure::Wavefront(256)),
         ("wavefront of 64 paths", Structure::Wavefront(64)),
         ("wavefront of 16 paths", Structure::Wavefront(16)),
+        (ONE_BY_ONE, Structure::Wavefront(16)),
         ("megakernel, lanes refilled", Structure::Megakernel { refill: true }),
+        (ONE_BY_ONE, Structure::Megakernel { refill: true }),
         ("megakernel, lanes not refilled", Structure::Megakernel { refill: false }),
     ];
     let mut times = vec![[f64::INFINITY; 2]; STRUCTURES.len()];
@@ -80,7 +85,8 @@ fn compare_structures(accel: &dyn Accel, triangles: &[Triangle]) {
     for _ in 0..RUNS {
         for (i, (_, structure)) in STRUCTURES.into_iter().enumerate() {
             let start = Instant::now();
-            black_box(render(structure, &mut Traced(accel), triangles));
+            let one_by_one = STRUCTURES[i].0 == ONE_BY_ONE;
+            black_box(render(structure, &mut Traced { accel, one_by_one }, triangles));
             times[i][0] = times[i][0].min(start.elapsed().as_secs_f64());
             let start = Instant::now();
             let mut replay = Replay { recording: &recordings[i], hits: 0, blocked: 0 };
@@ -146,15 +152,28 @@ trait Rays {
     fn occluded(&mut self, rays: &[Ray], blocked: &mut Vec<bool>);
 }
 
-struct Traced<'a>(&'a dyn Accel);
+struct Traced<'a> {
+    accel: &'a dyn Accel,
+    one_by_one: bool,
+}
 
 impl Rays for Traced<'_> {
     fn intersect(&mut self, rays: &[Ray], hits: &mut Vec<Hit>) {
-        self.0.intersect_batch(rays, hits);
+        if self.one_by_one {
+            hits.clear();
+            hits.extend(rays.iter().map(|ray| self.accel.intersect(ray)));
+        } else {
+            self.accel.intersect_batch(rays, hits);
+        }
     }
 
     fn occluded(&mut self, rays: &[Ray], blocked: &mut Vec<bool>) {
-        self.0.occluded_batch(rays, blocked);
+        if self.one_by_one {
+            blocked.clear();
+            blocked.extend(rays.iter().map(|ray| self.accel.occluded(ray)));
+        } else {
+            self.accel.occluded_batch(rays, blocked);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use finished::is_finished;
 use image_file::{Destination, ImageFile, default_output};
-pub use layers::{LayerName, film_layers, film_options};
+pub use layers::{AvailableLayers, LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
@@ -431,7 +431,10 @@ impl<'a> RenderJob<'a> {
     /// The data that the film stores.
     fn film(&self) -> Result<FilmOptions, Error> {
         match self.image_file.format {
-            ImageFormat::Exr => self.args.exr_film(self.integrator.film_channels()),
+            ImageFormat::Exr => {
+                let available = AvailableLayers::new(self.integrator, &self.loaded.scene);
+                self.args.exr_film(available)
+            }
             ImageFormat::Png | ImageFormat::Pfm => Ok(FilmOptions {
                 moments: self.args.work.noise_threshold.is_some(),
                 ..FilmOptions::default()

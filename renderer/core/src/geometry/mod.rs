@@ -14,6 +14,7 @@ mod curve;
 mod cylinder;
 mod derivatives;
 mod disk;
+mod displacement;
 mod interaction;
 mod mesh;
 mod motion;

@@ -3,6 +3,7 @@
 mod bump;
 mod camera;
 mod integrator;
+mod light_groups;
 mod lights;
 mod materials;
 mod render_space;
@@ -28,7 +29,7 @@ use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
 use lightbound::geometry::Motion;
-use lightbound::light::{EmissionImage, Lights};
+use lightbound::light::{EmissionImage, LightGroups, Lights};
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
@@ -164,6 +165,7 @@ fn build_scene(
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
         emission_images: HashMap::new(),
+        light_groups: LightGroups::default(),
         environment: overrides.environment.clone(),
     };
     let film = builder.film(description, overrides)?;
@@ -177,13 +179,14 @@ fn build_scene(
     let mut lights = builder.lights(description, origin)?;
     let shapes = builder.shapes(description, &materials, (origin, film.shutter), &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
+    let light_groups = builder.light_groups;
     let load_time = start.elapsed();
 
     let start = Instant::now();
     let geometry = Arc::new(shapes.geometry);
     let accel = accel::build(overrides.accel, geometry.clone())
         .map_err(|e| SceneError::new(e.to_string()))?;
-    let lights = Lights::new(lights, accel.bounds());
+    let lights = Lights::new(lights, accel.bounds()).with_groups(light_groups);
     let scene = Scene {
         camera,
         geometry,
@@ -253,6 +256,7 @@ struct Builder<'a> {
     converted: shader_textures::ConvertedTextures,
     /// Images of area lights.
     emission_images: HashMap<PathBuf, Arc<EmissionImage>>,
+    light_groups: LightGroups,
     /// See [`Overrides::environment`].
     environment: Option<PathBuf>,
 }

@@ -1,5 +1,6 @@
 //! Builds shapes, instances and area lights.
 
+use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::Materials;
 use super::{Builder, motion, transform};
@@ -113,6 +114,7 @@ impl Builder<'_> {
                     let light = self.area_light(&emitter.emission, primitive, element)?;
                     lights.push(AnyLight::Area(light));
                 }
+                self.assign_light_group(emitter.emission.entity, lights)?;
             }
             let name = match shape.entity.name.as_str() {
                 "plymesh" => shape.entity.params.string("filename")?,
@@ -264,6 +266,7 @@ impl Builder<'_> {
         let emission = AreaEmission { entity, le, image, two_sided };
         // Checks the parameters and marks them as used, even if the shape has no elements.
         emission_scale(entity)?;
+        light_group(entity)?;
         p.float("power")?;
         self.warn_unused(entity)?;
         Ok(emission)
@@ -322,7 +325,7 @@ impl Builder<'_> {
             };
             lights.push(AnyLight::Area(light));
         }
-        Ok(())
+        self.assign_light_group(emitter.emission.entity, lights)
     }
 
     /// Builds a run of curves.

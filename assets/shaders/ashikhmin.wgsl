@@ -16,7 +16,7 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Diffuse albedo, under the specular layer. range: [0, 1], default: 0.4
+    /// Diffuse albedo, under the specular layer. range: [0, 1], default: 0.4, lobe: diffuse
     kd: vec3f,
     /// Specular reflectance at normal incidence. range: [0, 1], default: 0.05
     ks: vec3f,

@@ -55,7 +55,7 @@ const MIN_ALPHA = 1e-4;
 const ONE_MINUS_EPSILON = 0.99999994;
 
 struct Material {
-    /// Albedo of the base. range: [0, 1], default: 0.5
+    /// Albedo of the base. range: [0, 1], default: 0.5, lobe: diffuse
     kd: vec3f,
     /// Index of refraction of the coat. range: [1, 3], default: 1.5
     eta: f32,

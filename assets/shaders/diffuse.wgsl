@@ -5,7 +5,7 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Diffuse albedo. range: [0, 1], default: 0.5
+    /// Diffuse albedo. range: [0, 1], default: 0.5, lobe: diffuse
     kd: vec3f,
 }
 

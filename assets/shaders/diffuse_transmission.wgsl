@@ -8,9 +8,9 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Diffuse reflectance. range: [0, 1], default: 0.25
+    /// Diffuse reflectance. range: [0, 1], default: 0.25, lobe: diffuse
     kr: vec3f,
-    /// Diffuse transmittance. range: [0, 1], default: 0.25
+    /// Diffuse transmittance. range: [0, 1], default: 0.25, lobe: diffuse
     kt: vec3f,
 }
 

@@ -12,7 +12,7 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Diffuse albedo of the facets. range: [0, 1], default: 0.5
+    /// Diffuse albedo of the facets. range: [0, 1], default: 0.5, lobe: diffuse
     kd: vec3f,
     /// Roughness: standard deviation of the inclination of the facets, in degrees.
     /// range: [0, 90], default: 20

@@ -12,7 +12,7 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Diffuse albedo. range: [0, 1], default: 0.4
+    /// Diffuse albedo. range: [0, 1], default: 0.4, lobe: diffuse
     kd: vec3f,
     /// Albedo of the lobe at normal incidence. range: [0, 1], default: 0.3
     ks: vec3f,

@@ -16,7 +16,7 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Diffuse albedo. range: [0, 1], default: 0.3
+    /// Diffuse albedo. range: [0, 1], default: 0.3, lobe: diffuse
     kd: vec3f,
     /// Specular albedo. range: [0, 1], default: 0.3
     ks: vec3f,

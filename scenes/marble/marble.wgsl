@@ -7,9 +7,9 @@
 const INV_PI = 0.3183098861837907;
 
 struct Material {
-    /// Colour of the stone. range: [0, 1], default: (0.8, 0.78, 0.74)
+    /// Colour of the stone. range: [0, 1], default: (0.8, 0.78, 0.74), lobe: diffuse
     stone: vec3f,
-    /// Colour of the veins. range: [0, 1], default: (0.12, 0.13, 0.15)
+    /// Colour of the veins. range: [0, 1], default: (0.12, 0.13, 0.15), lobe: diffuse
     vein: vec3f,
     /// Features per unit of length in object space. range: [0, 1000], default: 2
     scale: f32,

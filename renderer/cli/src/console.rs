@@ -4,6 +4,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -75,6 +76,23 @@ impl Console {
     pub fn info(self, line: &str) {
         if !self.is_quiet() {
             print(line);
+        }
+    }
+
+    /// Tells which frame of a sequence begins: its number, its position from 1, and its scene.
+    pub fn frame(self, frame: u32, index: usize, count: usize, scene: &Path) {
+        let scene = scene.display();
+        self.info(&format!("frame {frame} ({index} of {count}): {scene}"));
+        if self.is_json() {
+            let line = serde_json::json!({
+                "activity": "frame",
+                "frame": frame,
+                "index": index,
+                "count": count,
+                "scene": scene.to_string(),
+            });
+            // Failures are reported while the frame is rendered.
+            let _ = writeln!(std::io::stdout(), "{line}");
         }
     }
 

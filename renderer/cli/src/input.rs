@@ -105,6 +105,8 @@ pub fn layer_suggestion(name: &str) -> &'static str {
     match name {
         "beauty" => "the layer beauty of `render` is called `colour` here; ",
         "ids" => "the ids of `render` are the layers `material.id` and `object.id`; ",
+        "motion" => "the layer motion of `render` is called `forward` here; ",
+        "lightgroups" => "the lightgroups of `render` are layers called `light_NAME` here; ",
         _ => "",
     }
 }

@@ -6,7 +6,7 @@ use super::output::{ImageFormat, OutputFile, is_stream};
 use super::render::{bound_violation_warning, film_warnings, sample_counts};
 use super::{Error, Exit, input, memory};
 use lightbound::film::Coverage;
-use lightbound::film::layers::FilmLayers;
+use lightbound::film::layers::{self, FilmLayers};
 use lightbound::part::{MergedParts, PartError, PartHeader, Parts};
 use lightbound_image::write::{Attribute, create_temporary_file, write_exr_rows};
 use std::io;
@@ -77,7 +77,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !is_complete {
         attributes.push(PartHeader::new(full_block, coverage, &film, stats).attribute());
     }
-    let layers = FilmLayers { film: &film, image: true, variance: true, sums: !is_complete };
+    let light_groups = &layers::light_groups(&attributes);
+    let layers =
+        FilmLayers { film: &film, image: true, variance: true, sums: !is_complete, light_groups };
     let header = layers.header(resolution, attributes);
     output.write(|path| write_exr_rows(path, &header, &layers))?;
 

@@ -49,6 +49,7 @@ Keys of cases and of [defaults]:
   sampler = \"sobol\"            or \"independent\", instead of the scene's
   integrator = \"path\"          or \"lightcuts\", instead of the scene's
   accel = \"auto\"               or \"builtin\", \"embree\"
+  layer = \"specular\"           exact cases: a component of the light, or light_NAME, instead of all
   reference-spp                samples per pixel of the reference; by default 64 × spp
   significance = 0.001         probability that each of the two tests rejects a correct image
   accepted = 0.9975            fraction of pixel tests that must pass

@@ -87,6 +87,33 @@ impl SceneDir {
 }
 
 #[test]
+fn all_layers_are_merged_and_resumed() {
+    let area = "AreaLightSource \"diffuse\"";
+    assert!(SCENE.contains(area));
+    let dir =
+        SceneDir::with(&SCENE.replace(area, &format!("{area} \"string lightgroup\" \"key\"")));
+    dir.render("-o whole.exr --layers all");
+    dir.render("-o a.exr --layers all --sample-range 0..3 --crop 0,50,0,50");
+    dir.render("-o b.exr --layers all --sample-range 0..3 --crop 50,80,0,50");
+    dir.render("-o c.exr --layers all --sample-range 3..10");
+    dir.lightbound("merge c.exr a.exr b.exr -o merged.exr -q").assert().success();
+    dir.assert_same("whole.exr", "merged.exr");
+    let names: Vec<String> =
+        dir.image("merged.exr").channels.into_iter().map(|channel| channel.name).collect();
+    for name in ["light_key.R", "light_default.B", "specular.G", "forward.u"] {
+        assert!(names.iter().any(|n| n == name), "{name}: {names:?}");
+    }
+    dir.render("-o d.exr --layers all --spp 4 --keep-sums");
+    std::fs::copy(dir.path("d.exr"), dir.path("e.exr")).unwrap();
+    dir.render("-o d.exr --layers all --resume");
+    dir.assert_same("whole.exr", "d.exr");
+    dir.lightbound("render scene.pbrt -o e.exr --layers direct,variance --resume")
+        .assert()
+        .code(2)
+        .stderr(contains("its layers differ"));
+}
+
+#[test]
 fn merged_parts_are_bit_identical_to_full_image() {
     let dir = SceneDir::new();
     dir.render("-o whole.exr --variance");

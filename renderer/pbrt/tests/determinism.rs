@@ -5,8 +5,8 @@ mod common;
 
 use common::{load_scene, pfm, render, render_text};
 use lightbound::film::{
-    ChannelEncoding, ChannelSpec, ChannelValue, FeatureLayers, Film, FilmOptions, PixelBlock,
-    RenderedImage, Tile,
+    ChannelEncoding, ChannelSpec, ChannelValue, ComponentLayers, FeatureLayers, Film, FilmOptions,
+    PixelBlock, RenderedImage, Tile,
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
@@ -49,6 +49,7 @@ fn image_bits(p: &RenderedImage) -> Vec<u32> {
     let mut all: Vec<u32> = colours.into_iter().flatten().flatten().map(|x| x.to_bits()).collect();
     all.extend(f.depth.iter().map(|x| x.to_bits()));
     all.extend(f.material.iter().chain(&f.object));
+    all.extend(p.components.iter().flat_map(|c| c.radiance.as_flattened()).map(|x| x.to_bits()));
     all.extend(p.channels.iter().flat_map(|channel| &channel.values).map(|x| x.to_bits()));
     all
 }
@@ -66,7 +67,12 @@ fn image_does_not_depend_on_thread_count() {
 
 /// Returns options that record everything.
 fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
-    let film = FilmOptions { features: FeatureLayers::ALL, moments: true, channels: CHANNELS };
+    let film = FilmOptions {
+        features: FeatureLayers::ALL,
+        moments: true,
+        channels: CHANNELS,
+        components: ComponentLayers::all(1),
+    };
     RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
 }
 

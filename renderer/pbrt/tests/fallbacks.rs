@@ -12,7 +12,6 @@ use tempfile::TempDir;
 /// Unsupported settings => part of the message; part of the fallback.
 const UNSUPPORTED_SETTINGS: &str = r#"
 Camera "perspective" "float zoom" 3 => "float zoom"; ignored
-Film "gbuffer" "string coordinatesystem" "world" => "gbuffer"; without u, v
 Film "gbuffer" => "gbuffer"; world space
 Camera "realistic" "string lensfile" "doublet.dat" "float aperturediameter" 50 => diameter of 50 mm; 20 mm
 Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"

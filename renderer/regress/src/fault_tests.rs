@@ -29,7 +29,7 @@ fn run_case(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) -
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let context = RenderContext { threads, stop: &AtomicBool::new(false), progress: &|_| () };
     let rendered =
-        run::render_with_integrator(&loaded.scene, &loaded.settings, integrator, context)
+        run::render_with_integrator(&loaded.scene, &loaded.settings, integrator, None, context)
             .expect("rendering is not stopped");
     run::evaluate(case, &rendered, &run::read_reference(case).unwrap(), false)
 }

@@ -5,7 +5,7 @@ use super::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};
 use super::statistics::{self, BlockResult, TestResults};
 use super::suite::{Case, CaseKind};
 use lightbound::choice::Choice;
-use lightbound::film::FilmOptions;
+use lightbound::film::{Component, ComponentLayers, FilmOptions};
 use lightbound::integrator::{self, Integrator, IntegratorError};
 use lightbound::render::{RenderOptions, render_with};
 use lightbound::{RenderSettings, Scene};
@@ -96,21 +96,38 @@ pub(crate) fn load(
     Ok((loaded, diagnostics.warnings().to_vec()))
 }
 
-/// Renders a scene. Returns `None` if rendering was stopped.
+/// Renders the scene of a case. Returns `None` if rendering was stopped.
 pub(crate) fn render(
+    case: &Case,
     scene: &Scene,
     settings: &RenderSettings,
     context: RenderContext,
 ) -> Result<Option<Rendered>, CaseError> {
     let integrator = integrator::new(scene, &settings.integrator)?;
-    Ok(render_with_integrator(scene, settings, &*integrator, context))
+    let Some(layer) = &case.layer else {
+        return Ok(render_with_integrator(scene, settings, &*integrator, None, context));
+    };
+    let groups = scene.lights.groups().names();
+    let mut components = ComponentLayers::all(groups.len() as u32).iter();
+    let component = components.find(|component| component.layer(groups) == *layer);
+    if component.is_none() || !integrator.has_components() {
+        return Err(CaseError {
+            message: format!("the image has no component `{layer}`"),
+            help: "name emission, direct, indirect, diffuse, specular, or light_NAME for a \
+                   lightgroup; the integrator is path"
+                .into(),
+        });
+    }
+    Ok(render_with_integrator(scene, settings, &*integrator, component, context))
 }
 
-/// Like [`render`], with a given integrator.
+/// Like [`render`], with a given integrator. `component` is the component of the radiance that the
+/// image shows, with the variance of all radiance; `None` for all radiance.
 pub(crate) fn render_with_integrator(
     scene: &Scene,
     settings: &RenderSettings,
     integrator: &dyn Integrator,
+    component: Option<Component>,
     context: RenderContext,
 ) -> Option<Rendered> {
     let window = settings.window;
@@ -120,7 +137,14 @@ pub(crate) fn render_with_integrator(
     let options = RenderOptions {
         threads: context.threads,
         time_limit: None,
-        film: FilmOptions { moments: true, ..FilmOptions::default() },
+        film: FilmOptions {
+            moments: true,
+            components: match component {
+                Some(_) => ComponentLayers::all(scene.lights.groups().names().len() as u32),
+                None => ComponentLayers::default(),
+            },
+            ..FilmOptions::default()
+        },
         stop: context.stop,
         progress: &|samples| {
             let done = done.fetch_add(samples, Ordering::Relaxed) + samples;
@@ -132,7 +156,12 @@ pub(crate) fn render_with_integrator(
         return None;
     }
     let (invalid, time) = (rendering.image.invalid_samples, rendering.wall);
-    let image = Measurement::from_image(rendering.image).expect("the film keeps moments");
+    let mut image = rendering.image;
+    if let Some(component) = component {
+        let radiance = image.component(component).expect("the film stores all components");
+        image.radiance = radiance.to_vec();
+    }
+    let image = Measurement::from_image(image).expect("the film keeps moments");
     Some(Rendered { image, invalid, time })
 }
 

@@ -123,6 +123,7 @@ impl Schedule<'_> {
         }
         let threads = (self.threads / self.jobs).max(1);
         let Some(rendered) = run::render(
+            case,
             &loaded.scene,
             &loaded.settings,
             RenderContext { threads, stop: self.stop, progress },

@@ -69,6 +69,8 @@ pub struct Case {
     pub kind: CaseKind,
     /// Overrides of the scene's settings.
     pub settings: CaseSettings,
+    /// Layer of the image that is compared, a component of its radiance; `None` for all radiance.
+    pub layer: Option<String>,
     /// Samples per pixel of the reference; `None` for the default multiple of `spp`.
     pub reference_spp: Option<u32>,
     /// Limits of statistical cases.
@@ -162,6 +164,7 @@ struct Entry {
     sampler: Option<SamplerKind>,
     #[serde(default, deserialize_with = "accelerator")]
     accel: Option<AccelKind>,
+    layer: Option<String>,
     #[serde(default, deserialize_with = "samples")]
     reference_spp: Option<u32>,
     #[serde(default, deserialize_with = "probability")]
@@ -243,6 +246,10 @@ impl Entry {
                         Embree's results depend on the processor";
             return Some((format!("`{name}` compares bits, but requests Embree"), help));
         }
+        if self.kind == CaseKind::Statistical && self.layer.is_some() {
+            let help = "add kind = \"exact\": components of the radiance have no variance";
+            return Some((format!("`{name}` compares a layer statistically"), help));
+        }
         let scene = folder.join(&self.scene);
         if !scene.is_file() {
             let help = "check the path, which is relative to the suite's folder";
@@ -274,6 +281,7 @@ impl Entry {
                 sampler: self.sampler,
                 accel,
             },
+            layer: self.layer,
             reference_spp: self.reference_spp,
             tolerance: Tolerance {
                 significance: self.significance.unwrap_or(TOLERANCE.significance),
@@ -412,7 +420,7 @@ mod tests {
     fn cases_inherit_the_defaults() {
         let suite = parse(
             "[defaults]\nspp = 16\nresolution = [64, 32]\nsignificance = 0.01\n\n[[case]]\nname = \"one\"\nscene = \"a.pbrt\"\n\n\
-             [[case]]\nname = \"two\"\nscene = \"a.pbrt\"\nkind = \"exact\"\nspp = 4\nseed = 7\nsampler = \"independent\"\nintegrator = \"lightcuts\"\n\
+             [[case]]\nname = \"two\"\nscene = \"a.pbrt\"\nkind = \"exact\"\nlayer = \"direct\"\nspp = 4\nseed = 7\nsampler = \"independent\"\nintegrator = \"lightcuts\"\n\
              reference = \"b/c.exr\"\ndepth = 2\nreference-spp = 9\naccepted = 1.0\nabout = \"bits\"\n",
         )
         .unwrap();
@@ -427,6 +435,7 @@ mod tests {
             (one.settings.accel, one.settings.seed, one.reference_spp),
             (AccelKind::Auto, None, None)
         );
+        assert_eq!((one.layer.as_deref(), two.layer.as_deref()), (None, Some("direct")));
         assert_eq!(one.reference, folder.join("references/one.exr"));
         assert_eq!(
             (two.kind, two.settings.spp, two.settings.seed),

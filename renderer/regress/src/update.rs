@@ -59,7 +59,9 @@ pub fn update(case: &Case, context: RenderContext) -> Result<Option<Update>, Upd
         run::load(case, &Source::file(&case.scene), None).map_err(UpdateError::Case)?;
     let (scene, mut settings) = (loaded.scene, loaded.settings);
     set_reference_sampling(case, &mut settings);
-    let Some(rendered) = run::render(&scene, &settings, context).map_err(UpdateError::Case)? else {
+    let Some(rendered) =
+        run::render(case, &scene, &settings, context).map_err(UpdateError::Case)?
+    else {
         return Ok(None);
     };
     if rendered.invalid > 0 {

@@ -132,6 +132,9 @@ pub struct Parameter {
     pub range: [f64; 2],
     /// Default value of each component, representable in the scalar type.
     pub default: Option<Vec<f64>>,
+    /// Whether it is an albedo of the diffuse lobe: if all of these are 0, the BRDF is that of the
+    /// other lobes.
+    pub is_diffuse: bool,
 }
 
 /// Scalar types of parameters.

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::console::{bytes, count};
 use crate::contents::{self, Elements, OtherLights};
 use crate::memory;
-use crate::render::{film_layers, film_options};
+use crate::render::{AvailableLayers, film_layers, film_options};
 use lightbound::choice::Choice;
 use lightbound::integrator;
 use lightbound::material::Material;
@@ -38,7 +38,8 @@ impl SceneInfo {
         let loaded = load_source(&source, &[], &Overrides::default(), &mut diagnostics)?;
         let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
         let after = memory::resident_bytes();
-        let options = film_options(film_layers(&loaded), integrator.film_channels());
+        let available = AvailableLayers::new(&*integrator, &loaded.scene);
+        let options = film_options(film_layers(&loaded), available);
         let film_bytes = options.film_bytes(loaded.settings.window);
         let integrator = integrator.name();
         Ok(SceneInfo {

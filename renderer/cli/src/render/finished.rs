@@ -1,8 +1,8 @@
 //! Whether a file is the finished image of a rendering, although it contains no exact sums.
 
+use super::RenderJob;
 use super::result::{attributes, sample_counts};
 use super::work::noise_checks;
-use super::{Args, RenderJob};
 use lightbound::film::FilmOptions;
 use lightbound::film::layers::image_channels;
 use lightbound::part::have_same_settings;
@@ -19,7 +19,7 @@ pub fn is_finished(path: &Path, job: RenderJob, samples: u32, film: FilmOptions)
         have_same_settings(&file.attributes, &attributes(job.args, job.loaded, job.integrator))
             && has_same_window(&file, job)
             && has_all_samples(&file, samples, job.args.work.noise_threshold)
-            && has_same_channels(path, job.args, film)
+            && has_same_channels(path, job, film)
             // A copy may be damaged. The blocks are read one by one, to save memory.
             && read_exr_blocks(path, &[], |_, _| ()).is_ok()
     })
@@ -31,8 +31,9 @@ fn has_same_window(file: &ExrImage, job: RenderJob) -> bool {
     file.full_size == resolution && file.window() == Some(settings.window)
 }
 
-fn has_same_channels(path: &Path, args: &Args, film: FilmOptions) -> bool {
-    let expected = image_channels(film, args.writes_variance());
+fn has_same_channels(path: &Path, job: RenderJob, film: FilmOptions) -> bool {
+    let (args, groups) = (job.args, job.loaded.scene.lights.groups());
+    let expected = image_channels(film, args.writes_variance(), groups.names());
     let expected: BTreeSet<String> = expected.into_iter().map(|channel| channel.0).collect();
     let found = read_exr_channel_names(path);
     !args.stores_sums() && found.is_ok_and(|found| BTreeSet::from_iter(found) == expected)

@@ -2,7 +2,11 @@
 
 use super::Args;
 use crate::Error;
-use lightbound::film::{ChannelSpec, FeatureLayers, FilmOptions};
+use lightbound::Scene;
+use lightbound::film::{
+    ChannelSpec, ComponentLayers, FeatureLayers, FilmOptions, MAX_LIGHT_GROUPS,
+};
+use lightbound::integrator::Integrator;
 use lightbound_pbrt::build::LoadedScene;
 
 /// A layer, or a group of layers.
@@ -18,6 +22,16 @@ pub enum LayerName {
     Depth,
     /// Position in world space
     Position,
+    /// Geometric normal in world space
+    #[value(name = "geometric_normal")]
+    GeometricNormal,
+    /// Texture coordinates
+    Uv,
+    /// Motion in pixels while the shutter is open, as forward.u and .v
+    Motion,
+    /// Change of the depth per pixel
+    #[value(name = "depth_gradient")]
+    DepthGradient,
     /// Ids of materials
     Material,
     /// Ids of objects
@@ -26,6 +40,19 @@ pub enum LayerName {
     Ids,
     /// Variance of the pixel's mean, as --variance writes it
     Variance,
+    /// Emitters and environments that the camera sees
+    Emission,
+    /// Light after one scattering event
+    Direct,
+    /// Light after more scattering events
+    Indirect,
+    /// Light that a diffuse lobe scatters to the camera
+    Diffuse,
+    /// Light that other lobes scatter to the camera
+    Specular,
+    /// Light of each lightgroup of the scene, as light_NAME
+    #[value(name = "lightgroups")]
+    LightGroups,
     /// Integrator lightcuts: cut_size, bound_evaluations, shadow_rays and error_bound
     Cuts,
     /// All of these
@@ -50,6 +77,9 @@ const FEATURE_FILM: &[LayerName] = &[
     LayerName::Depth,
     LayerName::Ids,
     LayerName::Position,
+    LayerName::GeometricNormal,
+    LayerName::Uv,
+    LayerName::DepthGradient,
     LayerName::Variance,
 ];
 
@@ -69,19 +99,39 @@ impl Args {
         self.variance || self.layers.iter().any(is_variance)
     }
 
-    /// The data that the film of an EXR file stores. `channels` are those of the integrator.
+    /// The data that the film of an EXR file stores.
     ///
     /// # Errors
-    /// If `--layers` names layers that the integrator does not have.
-    pub(super) fn exr_film(&self, channels: &'static [ChannelSpec]) -> Result<FilmOptions, Error> {
-        if self.layers.contains(&LayerName::Cuts) && channels.is_empty() {
+    /// If `--layers` names layers that the integrator does not have, or too many.
+    pub(super) fn exr_film(&self, available: AvailableLayers) -> Result<FilmOptions, Error> {
+        if self.layers.contains(&LayerName::Cuts) && available.channels.is_empty() {
             return Err(Error::option(
                 "--layers cuts needs the integrator lightcuts",
                 "leave `cuts` out, or add --integrator lightcuts",
             ));
         }
+        let component = self.layers.iter().find(|layer| COMPONENTS.contains(layer));
+        if let Some(name) = component.and_then(clap::ValueEnum::to_possible_value)
+            && !available.components
+        {
+            let name = name.get_name();
+            return Err(Error::option(
+                format!("--layers {name} needs the integrator path"),
+                format!("leave `{name}` out, or add --integrator path"),
+            ));
+        }
+        let groups = film_options(&self.layers, available).components.light_groups;
+        if groups > MAX_LIGHT_GROUPS {
+            return Err(Error::option(
+                format!(
+                    "the scene has {groups} light groups, but an image has at most \
+                     {MAX_LIGHT_GROUPS}"
+                ),
+                "leave `lightgroups` out of --layers",
+            ));
+        }
         let moments = self.writes_variance() || self.work.noise_threshold.is_some();
-        Ok(FilmOptions { moments, ..film_options(&self.layers, channels) })
+        Ok(FilmOptions { moments, ..film_options(&self.layers, available) })
     }
 }
 
@@ -90,9 +140,39 @@ pub fn film_layers(scene: &LoadedScene) -> &'static [LayerName] {
     if scene.has_feature_film { FEATURE_FILM } else { &[] }
 }
 
+/// The layers of components.
+const COMPONENTS: &[LayerName] = &[
+    LayerName::Emission,
+    LayerName::Direct,
+    LayerName::Indirect,
+    LayerName::Diffuse,
+    LayerName::Specular,
+    LayerName::LightGroups,
+];
+
+/// The layers that an integrator has, besides those of first hits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AvailableLayers {
+    channels: &'static [ChannelSpec],
+    components: bool,
+    /// Number of light groups.
+    light_groups: u32,
+}
+
+impl AvailableLayers {
+    /// The layers of an integrator for a scene.
+    pub fn new(integrator: &dyn Integrator, scene: &Scene) -> AvailableLayers {
+        AvailableLayers {
+            channels: integrator.film_channels(),
+            components: integrator.has_components(),
+            light_groups: scene.lights.groups().names().len() as u32,
+        }
+    }
+}
+
 /// The data that a film stores for some layers, or for the default ones if there are none.
-/// `channels` are those of the integrator.
-pub fn film_options(layers: &[LayerName], channels: &'static [ChannelSpec]) -> FilmOptions {
+pub fn film_options(layers: &[LayerName], available: AvailableLayers) -> FilmOptions {
+    let AvailableLayers { channels, components, light_groups } = available;
     let layers = if layers.is_empty() { DEFAULT } else { layers };
     let has = |names: &[LayerName]| {
         layers.iter().any(|layer| names.contains(layer) || *layer == LayerName::All)
@@ -105,9 +185,25 @@ pub fn film_options(layers: &[LayerName], channels: &'static [ChannelSpec]) -> F
             depth: has(&[LayerName::Depth]),
             material: has(&[LayerName::Material, LayerName::Ids]),
             object: has(&[LayerName::Object, LayerName::Ids]),
+            geometric_normal: has(&[LayerName::GeometricNormal]),
+            uv: has(&[LayerName::Uv]),
+            motion: has(&[LayerName::Motion]),
+            depth_gradient: has(&[LayerName::DepthGradient]),
         },
         moments: has(&[LayerName::Variance]),
         channels: if has(&[LayerName::Cuts]) { channels } else { &[] },
+        components: ComponentLayers {
+            emission: components && has(&[LayerName::Emission]),
+            direct: components && has(&[LayerName::Direct]),
+            indirect: components && has(&[LayerName::Indirect]),
+            diffuse: components && has(&[LayerName::Diffuse]),
+            specular: components && has(&[LayerName::Specular]),
+            light_groups: if components && has(&[LayerName::LightGroups]) {
+                light_groups
+            } else {
+                0
+            },
+        },
     }
 }
 
@@ -122,23 +218,39 @@ mod tests {
         args: Args,
     }
 
+    const AVAILABLE: AvailableLayers =
+        AvailableLayers { channels: &[], components: true, light_groups: 3 };
+
     fn film(options: &[&str]) -> FilmOptions {
         let command = ["lightbound", "scene.pbrt"].iter().chain(options);
-        Command::parse_from(command).args.exr_film(&[]).unwrap()
+        Command::parse_from(command).args.exr_film(AVAILABLE).unwrap()
     }
 
     #[test]
     fn layers_select_what_the_film_stores() {
         let default = film(&[]);
         assert!(!default.features.position && !default.moments);
-        assert_eq!(default.features, FeatureLayers { position: false, ..FeatureLayers::ALL });
+        let features = FeatureLayers {
+            albedo: true,
+            normal: true,
+            depth: true,
+            material: true,
+            object: true,
+            ..FeatureLayers::NONE
+        };
+        assert_eq!((default.features, default.components), (features, ComponentLayers::default()));
         assert_eq!(film(&["--layers", "beauty"]), FilmOptions::default());
         let depth = FeatureLayers { depth: true, object: true, ..FeatureLayers::NONE };
         assert_eq!(film(&["--layers", "depth,object"]).features, depth);
-        let pbrt_film = film_options(FEATURE_FILM, &[]);
-        assert_eq!((pbrt_film.features, pbrt_film.moments), (FeatureLayers::ALL, true));
+        let pbrt_film = film_options(FEATURE_FILM, AVAILABLE);
+        let without_motion = FeatureLayers { motion: false, ..FeatureLayers::ALL };
+        assert_eq!((pbrt_film.features, pbrt_film.moments), (without_motion, true));
         let all = film(&["--layers", "all"]);
         assert_eq!((all.features, all.moments), (FeatureLayers::ALL, true));
+        assert_eq!(all.components, ComponentLayers::all(3));
+        let direct = film(&["--layers", "direct,lightgroups"]).components;
+        let expected = ComponentLayers { direct: true, light_groups: 3, ..direct };
+        assert_eq!((direct, direct.indirect), (expected, false));
         assert_eq!(
             film(&["--layers", "beauty,variance"]),
             film(&["--layers", "beauty", "--variance"])
@@ -147,9 +259,29 @@ mod tests {
     }
 
     #[test]
+    fn layers_of_another_integrator_are_errors() {
+        let error = |layer: &str, available: AvailableLayers| {
+            let command = ["lightbound", "scene.pbrt", "--layers", layer];
+            let film = Command::parse_from(command).args.exr_film(available);
+            film.err().map(|error| error.to_string())
+        };
+        let lightcuts = AvailableLayers { components: false, ..AVAILABLE };
+        assert_eq!(error("specular", AVAILABLE), None);
+        assert_eq!(error("all", lightcuts), None);
+        assert!(
+            error("beauty,lightgroups", lightcuts).unwrap().contains("needs the integrator path")
+        );
+        assert!(error("cuts", AVAILABLE).unwrap().contains("needs the integrator lightcuts"));
+        let many = AvailableLayers { light_groups: 5000, ..AVAILABLE };
+        assert!(error("lightgroups", many).unwrap().contains("5000 light groups"));
+    }
+
+    #[test]
     fn documented_memory_is_that_of_the_film() {
         let bytes = |layers: &str| film(&["--layers", layers]).bytes_per_pixel();
         assert_eq!(film(&[]).bytes_per_pixel(), 132);
-        assert_eq!([bytes("beauty"), bytes("beauty,variance"), bytes("all")], [52, 100, 228]);
+        assert_eq!([bytes("beauty"), bytes("beauty,variance")], [52, 100]);
+        assert_eq!([bytes("direct,indirect"), bytes("diffuse,specular")], [148, 148]);
+        assert_eq!([bytes("lightgroups"), bytes("all")], [148, 588]);
     }
 }

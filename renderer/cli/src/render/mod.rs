@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod finished;
+mod frames;
 mod image_file;
 mod layers;
 mod lightcuts;
@@ -18,8 +19,9 @@ use super::shader::{target_parser, unavailable};
 use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use finished::is_finished;
+use frames::{FrameRange, parse_frames};
 use image_file::{Destination, ImageFile, default_output};
-pub use layers::{LayerName, film_layers, film_options};
+pub use layers::{AvailableLayers, LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
@@ -50,6 +52,7 @@ Examples:
   lightbound render scene.pbrt --crop 0.4,0.6,0.4,0.6 --spp 1024
   lightbound render scene.pbrt --time-limit 60 --stats stats.json
   lightbound render scene.pbrt --spp 4096 --noise-threshold 0.02
+  lightbound render frame0001.pbrt --frames 1..250 -o picture.####.exr
   lightbound render manylights.pbrt --light-sampling material-tree
   lightbound render scene.pbrt --bsdf-sampling bounds
   lightbound render scene.pbrt --environment studio.hdr
@@ -66,6 +69,18 @@ pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz); - reads stdin, and file names in the
     /// scene are then relative to the current folder
     pub scene: PathBuf,
+
+    /// Render the frames A to B, including B, of a sequence of scene files
+    ///
+    /// The scene is a file of the sequence, such as frame0012.pbrt, whose last number is replaced;
+    /// or a name with #### or %04d for the number. Numbers have the leading zeros of that name, or
+    /// as many digits as #. Options that name outputs need #### or %04d, too. Without -o, a frame
+    /// is written to its scene's name with .exr, in the current folder. If a file is missing,
+    /// nothing is rendered. The first error, or a signal, ends the sequence; finished frames stay.
+    /// With --resume from the start, the same command continues the sequence: finished frames are
+    /// not rendered again. --time-limit applies to each frame.
+    #[arg(long, value_name = "A..B", value_parser = parse_frames, help_heading = "Image")]
+    pub frames: Option<FrameRange>,
 
     /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or
     /// pfm:- writes to stdout
@@ -226,7 +241,10 @@ pub(super) fn parse_exposure(text: &str) -> Result<f32, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    render_source(&input::scene(&args.scene)?, &[], args)
+    match &args.frames {
+        Some(range) => frames::run(args, range),
+        None => render_source(&input::scene(&args.scene)?, &[], args),
+    }
 }
 
 /// Renders a scene from any source, with the given `shaders` and options. Messages call it
@@ -236,12 +254,38 @@ pub fn render_source(
     shaders: &[NamedShader],
     args: &Args,
 ) -> Result<Exit, Error> {
-    let console = Console::with_progress(args.quiet, args.progress);
-    let interrupt = Interrupt::install(args.quiet);
+    render_scene(&Session::start(args)?, source, shaders, args)
+}
+
+/// What all renderings of the process share.
+struct Session {
+    console: Console,
+    interrupt: Interrupt,
+    /// Number of threads.
+    threads: usize,
+}
+
+impl Session {
+    /// Handles signals and starts the thread pool; call once per process.
+    fn start(args: &Args) -> Result<Session, Error> {
+        let console = Console::with_progress(args.quiet, args.progress);
+        let interrupt = Interrupt::install(args.quiet);
+        Ok(Session { console, interrupt, threads: prepare(args)? })
+    }
+}
+
+/// See [`render_source`].
+fn render_scene(
+    session: &Session,
+    source: &Arc<Source>,
+    shaders: &[NamedShader],
+    args: &Args,
+) -> Result<Exit, Error> {
+    let Session { console, ref interrupt, threads } = *session;
+    interrupt.enter(Stage::Loading, None);
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
     image_file::check_stdout(requested.as_ref(), stats_file.as_ref(), args)?;
-    let threads = prepare(args)?;
 
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
@@ -295,7 +339,7 @@ pub fn render_source(
         threads,
         image_file: &image_file,
     };
-    let Some((result, destination)) = job.run(console, &interrupt)? else {
+    let Some((result, destination)) = job.run(console, interrupt)? else {
         if stats_file.is_some() {
             console::warn(&"no statistics are written, since nothing was rendered");
         }
@@ -434,7 +478,10 @@ impl<'a> RenderJob<'a> {
     /// The data that the film stores.
     fn film(&self) -> Result<FilmOptions, Error> {
         match self.image_file.format {
-            ImageFormat::Exr => self.args.exr_film(self.integrator.film_channels()),
+            ImageFormat::Exr => {
+                let available = AvailableLayers::new(self.integrator, &self.loaded.scene);
+                self.args.exr_film(available)
+            }
             ImageFormat::Png | ImageFormat::Pfm => Ok(FilmOptions {
                 moments: self.args.work.noise_threshold.is_some(),
                 ..FilmOptions::default()

@@ -7,9 +7,10 @@ use crate::memory;
 use crate::output::ImageFormat;
 use crate::stats::{CutStats, LightTreeStats, Stats, TrainingStats};
 use lightbound::choice::Choice;
-use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers};
+use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS};
 use lightbound::film::{Coverage, Film, PixelBlock};
 use lightbound::integrator::{CutCounts, Integrator};
+use lightbound::light::DEFAULT_GROUP;
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
 use lightbound::settings::{AmbientOcclusionSettings, ColourSpace, Method, ShadowTerminator};
@@ -46,6 +47,10 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     let terminator = settings.integrator.shadow_terminator;
     if terminator != ShadowTerminator::default() {
         values.push(("lightbound/shadowTerminator", text(terminator.name())));
+    }
+    let groups = scene.lights.groups().names();
+    if groups.iter().any(|group| group != DEFAULT_GROUP) {
+        values.push((LIGHT_GROUPS, text(&groups.join(" "))));
     }
     let names = [
         ("lightbound/materials", &scene.material_names),
@@ -97,8 +102,8 @@ pub fn film_warnings(film: &Film, samples: u64) -> Vec<String> {
     let n = film.clamped_features();
     if n > 0 {
         warnings.push(format!(
-            "the albedo, normal, position or depth of {n} samples was NaN or beyond the film's \
-             range; it counts as 0, or is clamped to the range"
+            "a layer of first hits, such as the albedo or position, was NaN or beyond the film's \
+             range in {n} samples; it counts as 0, or is clamped to the range"
         ));
     }
     warnings
@@ -221,6 +226,7 @@ impl<'a> RenderResult<'a> {
             // A noise threshold also needs the variance, but does not request the layer.
             variance: self.job.args.writes_variance(),
             sums: self.keeps_sums,
+            light_groups: self.job.loaded.scene.lights.groups().names(),
         };
         let resolution = self.job.loaded.settings.resolution.into();
         write_exr_rows(path, &layers.header(resolution, attributes), &layers)

@@ -104,6 +104,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     scene.push((source.name(), declared));
     let options = render::Args {
         scene: source.name().into(),
+        frames: None,
         output: Some(file),
         exposure: args.exposure,
         color_space: None,

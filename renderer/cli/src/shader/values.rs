@@ -332,7 +332,15 @@ mod tests {
     use super::*;
 
     fn parameter(name: &str, scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
-        Parameter { name: name.into(), doc: String::new(), scalar, size, range, default: None }
+        Parameter {
+            name: name.into(),
+            doc: String::new(),
+            scalar,
+            size,
+            range,
+            default: None,
+            is_diffuse: false,
+        }
     }
 
     fn parameters() -> Vec<Parameter> {

@@ -5,6 +5,7 @@
 //! space, or render space if it differs ([`crate::geometry`]).
 
 mod aperture;
+mod image_space;
 mod realistic;
 
 use crate::geometry::Motion;

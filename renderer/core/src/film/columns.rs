@@ -10,10 +10,11 @@
 //! | `sums.squaresR0` … | squares of radiance, 56 fraction bits, all ones if out of range |
 //! | `sums.featureSamples` | number of samples that contribute to features, if albedo or normals are stored |
 //! | `sums.hits` | number of hits among them, if positions or depths are stored |
-//! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal` | features, 24 fraction bits |
-//! | `sums.positionX0` … `sums.positionX3`, also for `depth` | features, 24 fraction bits |
+//! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal`, `geometricNormal` | features, 24 fraction bits |
+//! | `sums.positionX0` … `sums.positionX3`, also for `depth`, `uv`, `motion`, `depthGradient` | features, 24 fraction bits |
 //! | `sums.material`, `sums.object` | ids at the hit of sample 0 |
 //! | `sums.NAME0`, `sums.NAME1` | extra channel NAME of counts, 64-bit integer |
+//! | `sums.emissionR0` …, also for `direct`, `diffuse`, `light0`, `light1` … | components of radiance, 56 fraction bits |
 //! | `sums.NAME0` … `sums.NAME3` | extra channel NAME of real numbers, 56 fraction bits, all ones if infinite |
 
 use super::channels::ChannelSums;
@@ -63,8 +64,12 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
     for (layer, axes, words, is_stored) in [
         ("albedo", &["R", "G", "B"][..], 2, f.albedo),
         ("normal", &["X", "Y", "Z"], 2, f.normal),
+        ("geometricNormal", &["X", "Y", "Z"], 2, f.geometric_normal),
         ("position", &["X", "Y", "Z"], 4, f.position),
         ("depth", &["Z"], 4, f.depth),
+        ("uv", &["U", "V"], 4, f.uv),
+        ("motion", &["U", "V"], 4, f.motion),
+        ("depthGradient", &["X", "Y"], 4, f.depth_gradient),
     ] {
         if is_stored {
             axes.iter().for_each(|axis| sum(&mut names, &format!("{layer}{axis}"), words));
@@ -79,6 +84,9 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
             ChannelEncoding::FixedPoint => 4,
         };
         sum(&mut names, channel.sum, words);
+    }
+    for component in options.components.sum_names() {
+        ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("{component}{c}"), 4));
     }
     names
 }
@@ -109,10 +117,12 @@ impl<F: FnMut(u32)> Writer<F> {
         for count in [&f.samples, &f.hits] {
             count.get(i).into_iter().for_each(|&n| self.word(n));
         }
-        for vectors in [&f.albedo, &f.normal] {
+        for vectors in [&f.albedo, &f.normal, &f.geometric_normal] {
             vectors.get(i).into_iter().flatten().for_each(|&x| self.u64(x as u64));
         }
-        let lengths = f.position.get(i).into_iter().flatten().chain(f.depth.get(i));
+        let pairs = [&f.uv, &f.motion, &f.depth_gradient];
+        let pairs = pairs.into_iter().filter_map(|sums| sums.get(i)).flatten();
+        let lengths = f.position.get(i).into_iter().flatten().chain(f.depth.get(i)).chain(pairs);
         lengths.for_each(|&x| self.u128(x as u128));
         for id in [&f.material, &f.object] {
             id.get(i).into_iter().for_each(|&id| self.word(id));
@@ -122,6 +132,9 @@ impl<F: FnMut(u32)> Writer<F> {
                 ChannelSums::Count(sums) => self.u64(sums[i]),
                 ChannelSums::FixedPoint(sums) => self.u128(sums[i]),
             }
+        }
+        for column in &sums.components.columns {
+            column[i].iter().for_each(|&x| self.u128(x as u128));
         }
     }
 }
@@ -155,11 +168,14 @@ impl<F: FnMut() -> u32> Reader<F> {
         for count in [&mut f.samples, &mut f.hits] {
             count.get_mut(i).into_iter().for_each(|n| *n = n.saturating_add(self.word()));
         }
-        for vectors in [&mut f.albedo, &mut f.normal] {
+        for vectors in [&mut f.albedo, &mut f.normal, &mut f.geometric_normal] {
             let sums = vectors.get_mut(i).into_iter().flatten();
             sums.for_each(|sum| *sum = sum.wrapping_add(self.u64() as i64));
         }
-        let lengths = f.position.get_mut(i).into_iter().flatten().chain(f.depth.get_mut(i));
+        let pairs = [&mut f.uv, &mut f.motion, &mut f.depth_gradient];
+        let pairs = pairs.into_iter().filter_map(|sums| sums.get_mut(i)).flatten();
+        let lengths = f.position.get_mut(i).into_iter().flatten();
+        let lengths = lengths.chain(f.depth.get_mut(i)).chain(pairs);
         lengths.for_each(|sum| *sum = sum.wrapping_add(self.u128() as i128));
         for id in [&mut f.material, &mut f.object] {
             // Only one part has sample 0; the ids of all others are 0.
@@ -170,6 +186,9 @@ impl<F: FnMut() -> u32> Reader<F> {
                 ChannelSums::Count(sums) => sums[i] = sums[i].saturating_add(self.u64()),
                 ChannelSums::FixedPoint(sums) => sums[i] = sums[i].saturating_add(self.u128()),
             }
+        }
+        for sum in sums.components.columns.iter_mut().flat_map(|column| &mut column[i]) {
+            *sum = sum.wrapping_add(self.u128() as i128);
         }
     }
 }
@@ -216,9 +235,11 @@ impl Film {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ChannelSpec, ChannelValue, FeatureLayers, Features};
+    use super::super::{
+        ChannelSpec, ChannelValue, ComponentLayers, ComponentValues, FeatureLayers, Features,
+    };
     use super::*;
-    use lightbound_math::Vec3;
+    use lightbound_math::{Vec3, vec2};
     use proptest::prelude::*;
 
     const WINDOW: Window = Window { x0: 3, y0: 2, x1: 43, y1: 8 };
@@ -249,7 +270,11 @@ mod tests {
                 tile.window().pixels().flat_map(|p| samples.clone().map(move |s| (p, s)))
             {
                 let v = Vec3::from([0, 1, 2].map(|axis| value(x, y, s, axis)));
-                sums.add_radiance(x, y, s, v);
+                let groups = [0.5 * v, 0.25 * v, 0.25 * v];
+                let paths = [0.5, 0.25, 0.25, 0.125, 0.375].map(|share| share * v);
+                let components = ComponentValues { paths, light_groups: &groups };
+                let has_components = !options.components.is_empty();
+                sums.add_with_components(x, y, s, v, has_components.then_some(&components));
                 if (x + y + s) % 3 > 0 {
                     let (material, object) = (x + 1, y + 1);
                     let features = Features {
@@ -257,6 +282,10 @@ mod tests {
                         normal: v,
                         position: v.as_dvec3(),
                         depth: v.x,
+                        geometric_normal: v,
+                        uv: vec2(v.x, v.y),
+                        motion: vec2(v.y, v.z),
+                        depth_gradient: vec2(v.z, v.x),
                         material,
                         object,
                     };
@@ -286,6 +315,9 @@ mod tests {
         for (a, b) in a.channels.iter().zip(&b.channels) {
             let bits = |v: &[f32]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!((a.layer, bits(&a.values)), (b.layer, bits(&b.values)));
+        }
+        for (a, b) in a.components.iter().zip(&b.components) {
+            assert_eq!((a.component, bits(&a.radiance)), (b.component, bits(&b.radiance)));
         }
         assert_eq!(
             (a.invalid_samples, a.clamped_features, a.min_samples, a.max_samples),
@@ -322,7 +354,7 @@ mod tests {
         #[test]
         fn parts_of_any_split_add_up_to_the_film(
             splits in prop::collection::vec(any::<u32>(), 0..12),
-            flags in 0..256,
+            flags in 0..1 << 16,
         ) {
             let options = FilmOptions {
                 features: FeatureLayers {
@@ -332,9 +364,20 @@ mod tests {
                     depth: flags & 32 > 0,
                     material: flags & 64 > 0,
                     object: flags & 128 > 0,
+                    geometric_normal: flags & 256 > 0,
+                    uv: flags & 512 > 0,
+                    motion: flags & 1024 > 0,
+                    depth_gradient: flags & 2048 > 0,
                 },
                 moments: flags & 1 > 0,
                 channels: if flags & 2 > 0 { CHANNELS } else { &[] },
+                components: ComponentLayers {
+                    emission: flags & 4096 > 0,
+                    indirect: flags & 8192 > 0,
+                    specular: flags & 16384 > 0,
+                    light_groups: if flags & 32768 > 0 { 3 } else { 0 },
+                    ..ComponentLayers::default()
+                },
             };
             let mut sum = Film::new(WINDOW, options);
             add_parts(&mut sum, WINDOW, 0..SAMPLES, &splits);
@@ -348,11 +391,12 @@ mod tests {
             features: FeatureLayers::ALL,
             moments: true,
             channels: CHANNELS,
+            components: ComponentLayers::all(100),
         });
         assert!(names.iter().all(|name| name.len() <= 31));
         let n = names.len();
         names.sort();
         names.dedup();
-        assert_eq!((names.len(), n), (n, 63));
+        assert_eq!((names.len(), n), (n, 63 + 6 + 24 + 12 * 102));
     }
 }

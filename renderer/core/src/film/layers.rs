@@ -8,12 +8,19 @@
 //! | `normal.X` `normal.Y` `normal.Z` | shading normal, world space |
 //! | `depth.Z` | distance along the viewing axis |
 //! | `position.X` `position.Y` `position.Z` | position, world space |
+//! | `geometric_normal.X` … | geometric normal, world space |
+//! | `uv.u` `uv.v` | texture coordinates |
+//! | `forward.u` `forward.v` | motion while the shutter is open, pixels to the right and upwards |
+//! | `depth_gradient.X` `depth_gradient.Y` | change of the depth per pixel to the right and down |
+//! | `emission.R` …, `direct.R` …, `indirect.R` …, `diffuse.R` …, `specular.R` … | components of radiance, see [`ComponentLayers`](super::ComponentLayers) |
+//! | `light_NAME.R` … | radiance by the lights of the group NAME |
 //! | `material.id`, `object.id` | unsigned integers, from 1 |
 //!
 //! Each extra channel of the integrator is a layer of its own.
 
 use super::{Film, FilmOptions, RenderedImage, column_names};
 use crate::choice::Choice;
+use crate::light::DEFAULT_GROUP;
 use crate::settings::ColourSpace;
 use lightbound_image::write::{
     Attribute, CHROMATICITIES, ChannelSamples, ChannelType, ExrImage, ExrRows,
@@ -26,6 +33,19 @@ const MAX_MANIFEST: usize = 1 << 16;
 /// Name of the attribute with the colour space of an image; sRGB without it.
 pub const COLOUR_SPACE: &str = "lightbound/colorSpace";
 
+/// Name of the attribute with the names of the light groups, separated by spaces. Without it, all
+/// lights are in one group, `default`.
+pub const LIGHT_GROUPS: &str = "lightbound/lightGroups";
+
+/// Returns the names of the light groups of an image with these attributes.
+pub fn light_groups(attributes: &[(String, Attribute)]) -> Vec<String> {
+    let names = attributes.iter().find_map(|(name, value)| match value {
+        Attribute::Text(text) if name == LIGHT_GROUPS => Some(text.as_str()),
+        _ => None,
+    });
+    names.unwrap_or(DEFAULT_GROUP).split(' ').map(str::to_owned).collect()
+}
+
 /// The layers of a film, computed while they are written.
 pub struct FilmLayers<'a> {
     /// The film.
@@ -36,6 +56,8 @@ pub struct FilmLayers<'a> {
     pub variance: bool,
     /// Whether the exact sums are written.
     pub sums: bool,
+    /// Names of the light groups, if the film stores them.
+    pub light_groups: &'a [String],
 }
 
 impl FilmLayers<'_> {
@@ -75,7 +97,7 @@ impl ExrRows for FilmLayers<'_> {
     fn channels(&self) -> Vec<(String, ChannelType)> {
         let mut channels = Vec::new();
         if self.image {
-            channels.extend(image_channels(self.film.options(), self.variance));
+            channels.extend(image_channels(self.film.options(), self.variance, self.light_groups));
         }
         if self.sums {
             let names = column_names(self.film.options()).into_iter();
@@ -100,6 +122,7 @@ impl ExrRows for FilmLayers<'_> {
 
 const RGB: [&str; 3] = ["R", "G", "B"];
 const XYZ: [&str; 3] = ["X", "Y", "Z"];
+const UV: [&str; 2] = ["u", "v"];
 
 /// Returns what the image of a film with these options contains besides radiance.
 fn image_layers(film: FilmOptions, variance: bool) -> FilmOptions {
@@ -107,8 +130,12 @@ fn image_layers(film: FilmOptions, variance: bool) -> FilmOptions {
 }
 
 /// Returns the channels of the image of a film with these options. `variance` is
-/// [`FilmLayers::variance`].
-pub fn image_channels(film: FilmOptions, variance: bool) -> Vec<(String, ChannelType)> {
+/// [`FilmLayers::variance`], `light_groups` are the names of the light groups.
+pub fn image_channels(
+    film: FilmOptions,
+    variance: bool,
+    light_groups: &[String],
+) -> Vec<(String, ChannelType)> {
     // In the order of `image_samples`.
     let options = image_layers(film, variance);
     let f = options.features;
@@ -119,39 +146,55 @@ pub fn image_channels(film: FilmOptions, variance: bool) -> Vec<(String, Channel
         ("normal.", &XYZ, f.normal),
         ("position.", &XYZ, f.position),
         ("depth.", &["Z"], f.depth),
+        ("geometric_normal.", &XYZ, f.geometric_normal),
+        ("uv.", &UV, f.uv),
+        ("forward.", &UV, f.motion),
+        ("depth_gradient.", &["X", "Y"], f.depth_gradient),
     ];
     let floats = layers.iter().filter(|layer| layer.2).flat_map(|(layer, axes, _)| {
         axes.iter().map(move |axis| (format!("{layer}{axis}"), ChannelType::F32))
     });
+    let components = options.components.iter().flat_map(|component| {
+        let layer = component.layer(light_groups);
+        RGB.map(|axis| (format!("{layer}.{axis}"), ChannelType::F32))
+    });
     let ids = [("material.id", f.material), ("object.id", f.object)];
     let ids = ids.into_iter().filter(|id| id.1).map(|(id, _)| (id.into(), ChannelType::U32));
     let extra = options.channels.iter().map(|c| (c.layer.into(), ChannelType::F32));
-    floats.chain(ids).chain(extra).collect()
+    floats.chain(components).chain(ids).chain(extra).collect()
 }
 
 /// Returns the samples of [`image_channels`].
 fn image_samples(image: RenderedImage) -> Vec<ChannelSamples> {
     let mut channels = Vec::new();
-    let mut add_vectors = |vectors: &[[f32; 3]]| {
-        if !vectors.is_empty() {
-            let axis = |i| ChannelSamples::F32(vectors.iter().map(|v| v[i]).collect());
-            channels.extend([0, 1, 2].map(axis));
-        }
-    };
-    add_vectors(&image.radiance);
-    image.variance.iter().for_each(|v| add_vectors(v));
+    add_vectors(&mut channels, &image.radiance);
+    image.variance.iter().for_each(|v| add_vectors(&mut channels, v));
+    let mut ids = Vec::new();
     if let Some(features) = image.features {
         for vectors in [&features.albedo, &features.normal, &features.position] {
-            add_vectors(vectors);
+            add_vectors(&mut channels, vectors);
         }
         if !features.depth.is_empty() {
             channels.push(ChannelSamples::F32(features.depth));
         }
-        let ids = [features.material, features.object].into_iter().filter(|ids| !ids.is_empty());
-        channels.extend(ids.map(ChannelSamples::U32));
+        add_vectors(&mut channels, &features.geometric_normal);
+        for vectors in [&features.uv, &features.motion, &features.depth_gradient] {
+            add_vectors(&mut channels, vectors);
+        }
+        ids = vec![features.material, features.object];
     }
+    image.components.iter().for_each(|c| add_vectors(&mut channels, &c.radiance));
+    channels.extend(ids.into_iter().filter(|ids| !ids.is_empty()).map(ChannelSamples::U32));
     channels.extend(image.channels.into_iter().map(|c| ChannelSamples::F32(c.values)));
     channels
+}
+
+/// Adds a channel for each component of vectors, unless there are no vectors.
+fn add_vectors<const N: usize>(channels: &mut Vec<ChannelSamples>, vectors: &[[f32; N]]) {
+    if !vectors.is_empty() {
+        let axis = |i| ChannelSamples::F32(vectors.iter().map(|v| v[i]).collect());
+        channels.extend((0..N).map(axis));
+    }
 }
 
 /// Returns the names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long.
@@ -167,7 +210,7 @@ pub fn manifest(names: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::film::{ChannelEncoding, ChannelSpec, FeatureLayers};
+    use crate::film::{ChannelEncoding, ChannelSpec, ComponentLayers, FeatureLayers};
     use lightbound_image::Window;
 
     #[test]
@@ -175,8 +218,9 @@ mod tests {
         let window = Window { x0: 0, y0: 0, x1: 2, y1: 3 };
         let names = |options: FilmOptions, variance| -> Vec<String> {
             let film = Film::new(window, options);
+            let light_groups = &["key".to_owned(), "fill".to_owned()];
             for sums in [false, true] {
-                let layers = FilmLayers { film: &film, image: true, variance, sums };
+                let layers = FilmLayers { film: &film, image: true, variance, sums, light_groups };
                 let types: Vec<_> = layers.channels().into_iter().map(|c| c.1).collect();
                 let samples = layers.rows(1..3);
                 assert_eq!(types.len(), samples.len(), "{options:?}");
@@ -188,7 +232,8 @@ mod tests {
                     assert_eq!((ty, n), (found, 4));
                 }
             }
-            let layers = FilmLayers { film: &film, image: true, variance, sums: false };
+            let layers =
+                FilmLayers { film: &film, image: true, variance, sums: false, light_groups };
             layers.channels().into_iter().map(|channel| channel.0).collect()
         };
         assert_eq!(names(FilmOptions::default(), true), ["R", "G", "B"]);
@@ -199,10 +244,17 @@ mod tests {
         let depth = FeatureLayers { depth: true, ..FeatureLayers::NONE };
         let depth = FilmOptions { features: depth, ..FilmOptions::default() };
         assert_eq!(names(depth, true), ["R", "G", "B", "depth.Z"]);
-        let all = FilmOptions { features: FeatureLayers::ALL, moments: true, channels: &[] };
-        assert_eq!(names(all, false).len(), 15);
+        let all = FilmOptions {
+            features: FeatureLayers::ALL,
+            moments: true,
+            channels: &[],
+            components: ComponentLayers::all(2),
+        };
+        assert_eq!(names(all, false).len(), 15 + 9 + 7 * 3);
         let all = names(all, true);
-        assert!(all.contains(&"variance.G".into()) && all.contains(&"depth.Z".into()));
+        for name in ["variance.G", "depth.Z", "uv.v", "forward.u", "indirect.B", "light_fill.R"] {
+            assert!(all.contains(&name.into()), "{name}");
+        }
     }
 
     #[test]

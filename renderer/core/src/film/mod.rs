@@ -7,6 +7,7 @@
 
 mod channels;
 mod columns;
+mod components;
 mod coverage;
 mod fixed;
 pub mod layers;
@@ -16,9 +17,12 @@ mod sums;
 
 pub use channels::{ChannelEncoding, ChannelSpec, ChannelValue};
 pub use columns::{Column, column_names, is_exact_sum};
+pub use components::{Component, ComponentLayers, ComponentValues, MAX_LIGHT_GROUPS};
 pub use coverage::{Coverage, PixelBlock};
 pub use options::{FeatureLayers, FilmOptions};
-pub use rendered_image::{ChannelImage, FeatureImages, NO_DEPTH, RenderedImage, relative_noise};
+pub use rendered_image::{
+    ChannelImage, ComponentImage, FeatureImages, NO_DEPTH, RenderedImage, relative_noise,
+};
 pub use sums::{Features, Sums};
 
 use lightbound_image::Window;
@@ -46,6 +50,11 @@ impl Tile {
     /// Returns the features that the film stores.
     pub fn features(&self) -> FeatureLayers {
         self.options.features
+    }
+
+    /// Returns the components of radiance that the film stores.
+    pub fn components(&self) -> ComponentLayers {
+        self.options.components
     }
 
     /// Returns whether the film stores extra channels.
@@ -157,8 +166,12 @@ mod tests {
         ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count },
         ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
     ];
-    const ALL_OPTIONS: FilmOptions =
-        FilmOptions { features: FeatureLayers::ALL, moments: true, channels: CHANNELS };
+    const ALL_OPTIONS: FilmOptions = FilmOptions {
+        features: FeatureLayers::ALL,
+        moments: true,
+        channels: CHANNELS,
+        components: ComponentLayers::all(2),
+    };
 
     #[test]
     fn sums_do_not_depend_on_order() {

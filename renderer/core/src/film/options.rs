@@ -1,6 +1,6 @@
 //! What a film stores, and the memory that it needs.
 
-use super::{ChannelEncoding, ChannelSpec};
+use super::{ChannelEncoding, ChannelSpec, ComponentLayers};
 use lightbound_image::Window;
 
 /// The data that a film stores besides radiance. Each item has its own memory, so a film is as
@@ -13,6 +13,8 @@ pub struct FilmOptions {
     pub moments: bool,
     /// Extra channels of the integrator.
     pub channels: &'static [ChannelSpec],
+    /// Components of radiance.
+    pub components: ComponentLayers,
 }
 
 /// The features that a film stores, see [`super::Features`].
@@ -30,6 +32,14 @@ pub struct FeatureLayers {
     pub material: bool,
     /// Ids of objects.
     pub object: bool,
+    /// Geometric normals.
+    pub geometric_normal: bool,
+    /// Texture coordinates.
+    pub uv: bool,
+    /// Motion in the image while the shutter is open.
+    pub motion: bool,
+    /// Change of the depth per pixel.
+    pub depth_gradient: bool,
 }
 
 impl FeatureLayers {
@@ -41,6 +51,10 @@ impl FeatureLayers {
         depth: false,
         material: false,
         object: false,
+        geometric_normal: false,
+        uv: false,
+        motion: false,
+        depth_gradient: false,
     };
 
     /// All features.
@@ -51,6 +65,10 @@ impl FeatureLayers {
         depth: true,
         material: true,
         object: true,
+        geometric_normal: true,
+        uv: true,
+        motion: true,
+        depth_gradient: true,
     };
 
     /// Returns whether no feature is stored.
@@ -60,12 +78,12 @@ impl FeatureLayers {
 
     /// Returns whether a stored feature is a mean over all samples, misses included.
     pub(super) fn needs_samples(&self) -> bool {
-        self.albedo || self.normal
+        self.albedo || self.normal || self.geometric_normal
     }
 
     /// Returns whether a stored feature is a mean over the samples that hit a surface.
     pub(super) fn needs_hits(&self) -> bool {
-        self.position || self.depth
+        self.position || self.depth || self.uv || self.motion || self.depth_gradient
     }
 }
 
@@ -76,10 +94,14 @@ impl FilmOptions {
     /// |---|---|
     /// | radiance and sample count | 52 |
     /// | squares of radiance | 48 |
-    /// | albedo, normal | 24 each, and 4 for either or both |
-    /// | position, depth | 48 and 16, and 4 for either or both |
+    /// | albedo, normal, geometric normal | 24 each, and 4 for any of them |
+    /// | position, depth | 48 and 16 |
+    /// | uv, motion, depth gradient | 32 each; and 4 for any of these, position and depth |
     /// | material, object | 4 each |
     /// | extra channels | 8 for counts, 16 for real numbers |
+    /// | emission, direct and indirect | 96 |
+    /// | emission, diffuse and specular | 96; with direct and indirect, 144 |
+    /// | light groups | 48 for each but one |
     pub fn bytes_per_pixel(&self) -> u64 {
         let f = self.features;
         let parts = [
@@ -93,6 +115,10 @@ impl FilmOptions {
             (f.depth, 16),
             (f.material, 4),
             (f.object, 4),
+            (f.geometric_normal, 24),
+            (f.uv, 32),
+            (f.motion, 32),
+            (f.depth_gradient, 32),
         ];
         let channel = |channel: &ChannelSpec| match channel.encoding {
             ChannelEncoding::Count => 8,
@@ -100,6 +126,7 @@ impl FilmOptions {
         };
         parts.iter().filter(|(stored, _)| *stored).map(|(_, bytes)| bytes).sum::<u64>()
             + self.channels.iter().map(channel).sum::<u64>()
+            + 48 * self.components.sum_count() as u64
     }
 
     /// Returns the memory of a film over `window`, bytes.
@@ -120,8 +147,8 @@ mod tests {
             ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count },
             ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
         ];
-        let window = Window { x0: 1, y0: 2, x1: 70, y1: 43 };
-        for bits in 0..256u32 {
+        let window = Window { x0: 1, y0: 2, x1: 35, y1: 5 };
+        for bits in 0..1 << 14u32 {
             let bit = |i: u32| bits >> i & 1 == 1;
             let features = FeatureLayers {
                 albedo: bit(0),
@@ -130,9 +157,17 @@ mod tests {
                 depth: bit(3),
                 material: bit(4),
                 object: bit(5),
+                geometric_normal: bit(10),
+                uv: bit(11),
+                motion: bit(12),
+                depth_gradient: bit(13),
             };
             let channels = if bit(7) { CHANNELS } else { &[] };
-            let options = FilmOptions { features, moments: bit(6), channels };
+            let light_groups = if bit(8) { 3 } else { 0 };
+            let (emission, diffuse) = (bit(9), bit(9));
+            let components =
+                ComponentLayers { emission, diffuse, light_groups, ..ComponentLayers::default() };
+            let options = FilmOptions { features, moments: bit(6), channels, components };
             let film = Film::new(window, options);
             let bytes: usize = film.tiles().iter().map(|tile| tile.lock().memory_bytes()).sum();
             assert_eq!(options.film_bytes(window), bytes as u64, "{options:?}");

@@ -2,7 +2,7 @@
 
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
 use super::sums::FeatureSums;
-use super::{FeatureLayers, Film, FilmOptions, TILE};
+use super::{Component, FeatureLayers, Film, FilmOptions, TILE};
 use lightbound_image::Window;
 use lightbound_image::compare::errors::EPSILON;
 use std::ops::Range;
@@ -21,6 +21,15 @@ pub struct FeatureImages {
     pub position: Vec<[f32; 3]>,
     /// Mean depth; [`NO_DEPTH`] without hits.
     pub depth: Vec<f32>,
+    /// Mean geometric normal, world space; shorter than 1 if normals differ within the pixel.
+    pub geometric_normal: Vec<[f32; 3]>,
+    /// Mean texture coordinates; 0 without hits.
+    pub uv: Vec<[f32; 2]>,
+    /// Mean displacement in the image from the opening to the closing of the shutter, pixels to the
+    /// right and upwards; 0 without hits.
+    pub motion: Vec<[f32; 2]>,
+    /// Mean change of the depth per pixel to the right and downwards; 0 without hits.
+    pub depth_gradient: Vec<[f32; 2]>,
     /// Material id at the first sample's hit, from 1; 0 if it missed.
     pub material: Vec<u32>,
     /// Object id at the first sample's hit, from 1; 0 if it missed.
@@ -35,6 +44,10 @@ impl FeatureImages {
             normal: vec![[0.0; 3]; size(layers.normal)],
             position: vec![[0.0; 3]; size(layers.position)],
             depth: vec![NO_DEPTH; size(layers.depth)],
+            geometric_normal: vec![[0.0; 3]; size(layers.geometric_normal)],
+            uv: vec![[0.0; 2]; size(layers.uv)],
+            motion: vec![[0.0; 2]; size(layers.motion)],
+            depth_gradient: vec![[0.0; 2]; size(layers.depth_gradient)],
             material: vec![0; size(layers.material)],
             object: vec![0; size(layers.object)],
         }
@@ -45,7 +58,11 @@ impl FeatureImages {
     /// Sets pixel `index` to the means of pixel `i` of a tile.
     fn set(&mut self, index: usize, sums: &FeatureSums, i: usize) {
         let samples = sums.samples.get(i).copied().unwrap_or(0);
-        for (out, sums) in [(&mut self.albedo, &sums.albedo), (&mut self.normal, &sums.normal)] {
+        for (out, sums) in [
+            (&mut self.albedo, &sums.albedo),
+            (&mut self.normal, &sums.normal),
+            (&mut self.geometric_normal, &sums.geometric_normal),
+        ] {
             if let (Some(out), Some(sum)) = (out.get_mut(index), sums.get(i)) {
                 *out = sum.map(|s| mean(s.into(), FEATURE_BITS, samples));
             }
@@ -56,6 +73,15 @@ impl FeatureImages {
             }
             if let (Some(out), Some(&sum)) = (self.depth.get_mut(index), sums.depth.get(i)) {
                 *out = mean(sum, FEATURE_BITS, hits);
+            }
+            for (out, sums) in [
+                (&mut self.uv, &sums.uv),
+                (&mut self.motion, &sums.motion),
+                (&mut self.depth_gradient, &sums.depth_gradient),
+            ] {
+                if let (Some(out), Some(sum)) = (out.get_mut(index), sums.get(i)) {
+                    *out = sum.map(|s| mean(s, FEATURE_BITS, hits));
+                }
             }
         }
         for (out, ids) in [(&mut self.material, &sums.material), (&mut self.object, &sums.object)] {
@@ -75,6 +101,15 @@ pub struct ChannelImage {
     pub values: Vec<f32>,
 }
 
+/// A component of the radiance of a rendered image.
+#[derive(Debug)]
+pub struct ComponentImage {
+    /// The component.
+    pub component: Component,
+    /// Mean radiance, row by row, as in [`RenderedImage::radiance`].
+    pub radiance: Vec<[f32; 3]>,
+}
+
 /// A rendered image: the means of all samples.
 #[derive(Debug)]
 pub struct RenderedImage {
@@ -92,6 +127,8 @@ pub struct RenderedImage {
     pub features: Option<FeatureImages>,
     /// Extra channels of the integrator, if the film stores them.
     pub channels: Vec<ChannelImage>,
+    /// Components of the radiance, if the film stores them.
+    pub components: Vec<ComponentImage>,
     /// Minimum number of samples of a pixel.
     pub min_samples: u32,
     /// Maximum number of samples of a pixel.
@@ -99,7 +136,7 @@ pub struct RenderedImage {
     /// Number of samples that were not finite or beyond ±2³⁹.
     pub invalid_samples: u64,
     /// Number of samples with a feature that was NaN or beyond the film's range: ±2²² for albedo
-    /// and normal, ±2⁸⁶ for position and depth.
+    /// and normals, ±2⁸⁶ for the others.
     pub clamped_features: u64,
 }
 
@@ -126,6 +163,12 @@ impl RenderedImage {
     pub fn channel(&self, layer: &str) -> Option<&[f32]> {
         let channel = self.channels.iter().find(|channel| channel.layer == layer)?;
         Some(&channel.values)
+    }
+
+    /// Returns a component of the radiance, row by row; `None` if the film does not store it.
+    pub fn component(&self, component: Component) -> Option<&[[f32; 3]]> {
+        let image = self.components.iter().find(|image| image.component == component)?;
+        Some(&image.radiance)
     }
 }
 
@@ -155,7 +198,7 @@ impl Film {
     pub(super) fn image_rows(&self, rows: Range<u32>, layers: FilmOptions) -> RenderedImage {
         let window = self.rows(rows);
         let n = window.width() as usize * window.height() as usize;
-        let FilmOptions { features, moments, channels } = layers;
+        let FilmOptions { features, moments, channels, components } = layers;
         let mut image = RenderedImage {
             window,
             radiance: vec![[0.0; 3]; n],
@@ -164,6 +207,10 @@ impl Film {
             channels: channels
                 .iter()
                 .map(|channel| ChannelImage { layer: channel.layer, values: vec![0.0; n] })
+                .collect(),
+            components: components
+                .iter()
+                .map(|component| ComponentImage { component, radiance: vec![[0.0; 3]; n] })
                 .collect(),
             min_samples: u32::MAX,
             max_samples: 0,
@@ -186,6 +233,10 @@ impl Film {
                 }
                 for (out, sums) in image.channels.iter_mut().zip(&tile.channels) {
                     out.values[index] = sums.mean(i, samples);
+                }
+                for out in &mut image.components {
+                    let sum = tile.components.sum(out.component, i, *sum);
+                    out.radiance[index] = sum.map(|s| mean(s, RADIANCE_BITS, samples));
                 }
             }
         }

@@ -1,13 +1,14 @@
 //! The exact sums of a tile's pixels.
 
 use super::channels::{ChannelSums, ChannelValue};
+use super::components::{ComponentSums, ComponentValues};
 use super::fixed::{
     RADIANCE_LIMIT, feature_to_fixed, length_to_fixed, radiance_to_fixed, square_to_fixed,
 };
 use super::{FeatureLayers, FilmOptions};
 use glam::DVec3;
 use lightbound_image::Window;
-use lightbound_math::Vec3;
+use lightbound_math::{Vec2, Vec3};
 
 /// Number of samples per pixel that contribute to features. More would cost time without improving
 /// quality, and sums could overflow.
@@ -25,6 +26,15 @@ pub struct Features {
     pub position: DVec3,
     /// Distance along the viewing axis.
     pub depth: f32,
+    /// Geometric normal in world space, unit.
+    pub geometric_normal: Vec3,
+    /// Texture coordinates.
+    pub uv: Vec2,
+    /// Displacement in the image from the opening to the closing of the shutter, pixels to the
+    /// right and upwards.
+    pub motion: Vec2,
+    /// Change of the depth per pixel to the right and downwards.
+    pub depth_gradient: Vec2,
     /// Id of the material, from 1.
     pub material: u32,
     /// Id of the object, from 1.
@@ -35,14 +45,18 @@ pub struct Features {
 #[derive(Debug)]
 pub(super) struct FeatureSums {
     /// Number of samples that contribute to features, misses included; stored with albedo or
-    /// normals.
+    /// normals of either kind.
     pub samples: Vec<u32>,
-    /// Number of samples that hit a surface; stored with positions or depths.
+    /// Number of samples that hit a surface; stored with the other means.
     pub hits: Vec<u32>,
     pub albedo: Vec<[i64; 3]>,
     pub normal: Vec<[i64; 3]>,
     pub position: Vec<[i128; 3]>,
     pub depth: Vec<i128>,
+    pub geometric_normal: Vec<[i64; 3]>,
+    pub uv: Vec<[i128; 2]>,
+    pub motion: Vec<[i128; 2]>,
+    pub depth_gradient: Vec<[i128; 2]>,
     /// Ids at the hit of the pixel's first sample; 0 if it missed.
     pub material: Vec<u32>,
     pub object: Vec<u32>,
@@ -60,6 +74,10 @@ impl FeatureSums {
             normal: column(layers.normal, n),
             position: column(layers.position, n),
             depth: column(layers.depth, n),
+            geometric_normal: column(layers.geometric_normal, n),
+            uv: column(layers.uv, n),
+            motion: column(layers.motion, n),
+            depth_gradient: column(layers.depth_gradient, n),
             material: column(layers.material, n),
             object: column(layers.object, n),
         }
@@ -68,9 +86,11 @@ impl FeatureSums {
     /// Adds the features of a hit to pixel `i`. Returns whether a value was out of range.
     fn add(&mut self, i: usize, weight: f32, features: &Features) -> bool {
         let mut is_out_of_range = false;
-        for (sums, value) in
-            [(&mut self.albedo, features.albedo), (&mut self.normal, features.normal)]
-        {
+        for (sums, value) in [
+            (&mut self.albedo, features.albedo),
+            (&mut self.normal, features.normal),
+            (&mut self.geometric_normal, features.geometric_normal),
+        ] {
             let Some(sums) = sums.get_mut(i) else { continue };
             for (sum, x) in sums.iter_mut().zip(value.to_array()) {
                 let (fixed, is_clamped) = feature_to_fixed(weight * x);
@@ -91,6 +111,14 @@ impl FeatureSums {
         if let Some(sum) = self.depth.get_mut(i) {
             add_length(sum, features.depth.into());
         }
+        for (sums, value) in [
+            (&mut self.uv, features.uv),
+            (&mut self.motion, features.motion),
+            (&mut self.depth_gradient, features.depth_gradient),
+        ] {
+            let Some(sums) = sums.get_mut(i) else { continue };
+            sums.iter_mut().zip(value.to_array()).for_each(|(sum, x)| add_length(sum, x.into()));
+        }
         if let Some(hits) = self.hits.get_mut(i) {
             *hits = hits.wrapping_add(1);
         }
@@ -110,6 +138,7 @@ pub struct Sums {
     pub(super) features: FeatureSums,
     /// One for each of [`FilmOptions::channels`].
     pub(super) channels: Vec<ChannelSums>,
+    pub(super) components: ComponentSums,
     /// Number of samples that were not finite (discarded) or out of range (clamped).
     pub(super) invalid: u64,
     /// Number of samples with a feature that was NaN (counted as 0) or out of range (clamped).
@@ -126,6 +155,7 @@ impl Sums {
             squares: if options.moments { vec![[0; 3]; n] } else { Vec::new() },
             features: FeatureSums::new(options.features, n),
             channels: options.channels.iter().map(|c| ChannelSums::new(c.encoding, n)).collect(),
+            components: ComponentSums::new(options.components, n),
             invalid: 0,
             clamped_features: 0,
         }
@@ -142,15 +172,36 @@ impl Sums {
                 .iter()
                 .map(|column| size_of_val(column.as_slice()))
                 .sum::<usize>()
-            + [&f.albedo, &f.normal].iter().map(|c| size_of_val(c.as_slice())).sum::<usize>()
+            + [&f.albedo, &f.normal, &f.geometric_normal]
+                .iter()
+                .map(|c| size_of_val(c.as_slice()))
+                .sum::<usize>()
+            + [&f.uv, &f.motion, &f.depth_gradient]
+                .iter()
+                .map(|c| size_of_val(c.as_slice()))
+                .sum::<usize>()
             + size_of_val(f.position.as_slice())
             + size_of_val(f.depth.as_slice())
             + self.channels.iter().map(ChannelSums::memory_bytes).sum::<usize>()
+            + self.components.columns.iter().map(|c| size_of_val(c.as_slice())).sum::<usize>()
     }
 
     /// Adds sample number `sample` to pixel (x, y). `radiance` includes the filter weight,
     /// W·sr⁻¹·m⁻².
     pub fn add_radiance(&mut self, x: u32, y: u32, sample: u32, radiance: Vec3) {
+        self.add_with_components(x, y, sample, radiance, None);
+    }
+
+    /// Like [`add_radiance`](Self::add_radiance), with the components of the radiance if the film
+    /// stores any.
+    pub fn add_with_components(
+        &mut self,
+        x: u32,
+        y: u32,
+        sample: u32,
+        radiance: Vec3,
+        components: Option<&ComponentValues<'_>>,
+    ) {
         let i = self.window.index(x, y);
         self.samples[i] += 1;
         if let Some(n) = self.features.samples.get_mut(i).filter(|_| sample < FEATURE_SAMPLES) {
@@ -165,9 +216,13 @@ impl Sums {
         }
         let clamped =
             radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
-        for (sum, x) in self.radiance[i].iter_mut().zip(clamped) {
+        let fixed = clamped.map(radiance_to_fixed);
+        for (sum, x) in self.radiance[i].iter_mut().zip(fixed) {
             // Only a film resumed from a damaged file can overflow.
-            *sum = sum.wrapping_add(radiance_to_fixed(x));
+            *sum = sum.wrapping_add(x);
+        }
+        if let Some(components) = components {
+            self.components.add(i, fixed, components);
         }
         if let Some(squares) = self.squares.get_mut(i) {
             for (sum, x) in squares.iter_mut().zip(clamped) {

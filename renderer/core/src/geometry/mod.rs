@@ -18,6 +18,7 @@ mod displacement;
 mod interaction;
 mod mesh;
 mod motion;
+mod point_motion;
 mod quadric;
 mod sphere;
 mod subdivision;

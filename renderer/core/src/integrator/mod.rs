@@ -12,6 +12,7 @@ pub mod lightcuts;
 pub mod material_bound;
 mod mix;
 mod path;
+mod sample_components;
 mod samples;
 mod shading;
 mod shadow_terminator;
@@ -46,6 +47,12 @@ pub trait Integrator: Sync {
     /// Returns the film channels recorded in addition to radiance and features.
     fn film_channels(&self) -> &'static [ChannelSpec] {
         &[]
+    }
+
+    /// Returns whether the integrator divides radiance into [components](crate::film::Component).
+    /// Without, the film must not store any.
+    fn has_components(&self) -> bool {
+        false
     }
 
     /// Returns statistics of the training, if there was one.

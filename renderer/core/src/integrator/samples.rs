@@ -1,7 +1,8 @@
-//! The pixel samples of a tile: radiance, filter weight and denoiser features.
+//! The pixel samples of a tile: radiance with its components, filter weight and denoiser features.
 
+use super::sample_components::SampleComponents;
 use crate::camera::CameraRay;
-use crate::film::{Features, Sums, Tile};
+use crate::film::{FeatureLayers, Features, Sums, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::scene::Scene;
 use crate::settings::RenderSettings;
@@ -38,6 +39,9 @@ pub(super) struct TileSamples<'a> {
     /// Width and height of a pixel in pixels of the full image.
     pub pixel_size: Vec2,
     samples: Vec<Sample>,
+    /// The components of the samples' radiance; `None` if the film stores none.
+    components: Option<SampleComponents>,
+    feature_layers: FeatureLayers,
     /// Denoiser features of camera rays, with the index of the sample.
     features: Vec<(u32, Features)>,
 }
@@ -50,6 +54,8 @@ impl<'a> TileSamples<'a> {
             sampler: Sampler::new(settings.sampling.kind, settings.sampling.seed),
             pixel_size: Vec2::ONE,
             samples: Vec::new(),
+            components: None,
+            feature_layers: FeatureLayers::NONE,
             features: Vec::new(),
         }
     }
@@ -64,6 +70,7 @@ impl<'a> TileSamples<'a> {
         mut add_path: impl FnMut(Ray, u32, PathKey),
     ) {
         self.samples.clear();
+        self.feature_layers = tile.features();
         for (x, y) in tile.window().pixels() {
             self.samples.extend(pixel_samples.clone().map(|pixel_sample| Sample {
                 x,
@@ -74,6 +81,7 @@ impl<'a> TileSamples<'a> {
                 radiance: Vec3::ZERO,
             }));
         }
+        self.components = SampleComponents::new(tile.components(), self.samples.len());
         let (mut keys, mut u) = ([PathKey::default(); COLUMN_LEN], Columns::ZERO);
         // Without motion, the time does not matter.
         let (moves, mut time) = (self.scene.moves(), Columns::ZERO);
@@ -110,6 +118,24 @@ impl<'a> TileSamples<'a> {
         self.samples[sample as usize].radiance += radiance;
     }
 
+    /// Returns the components of the samples' radiance, if the film stores any. Whoever adds
+    /// radiance also adds it to them.
+    #[inline]
+    pub fn components_mut(&mut self) -> Option<&mut SampleComponents> {
+        self.components.as_mut()
+    }
+
+    /// Returns whether the film stores components of the radiance.
+    #[inline]
+    pub fn stores_components(&self) -> bool {
+        self.components.is_some()
+    }
+
+    /// Returns whether the film stores components by the lobe of the first scattering event.
+    pub fn stores_lobes(&self) -> bool {
+        self.components.as_ref().is_some_and(SampleComponents::has_lobes)
+    }
+
     /// Returns the number of samples.
     pub fn len(&self) -> u32 {
         self.samples.len() as u32
@@ -123,13 +149,29 @@ impl<'a> TileSamples<'a> {
     /// Adds the denoiser features of a sample's first hit, without the albedo. Returns their index
     /// for [`TileSamples::albedo_mut`].
     pub fn add_features(&mut self, sample: u32, hit: &Hit, surface: &Surface) -> u32 {
+        let (scene, layers) = (self.scene, self.feature_layers);
+        let motion = if layers.motion && scene.moves() {
+            let times = scene.camera.shutter();
+            scene.camera.displacement(scene.geometry.positions_at(hit, surface.p, times))
+        } else {
+            Vec2::ZERO
+        };
+        let depth_gradient = if layers.depth_gradient {
+            scene.camera.depth_gradient(surface.p, surface.ng)
+        } else {
+            Vec2::ZERO
+        };
         let features = Features {
             albedo: Vec3::ZERO,
             normal: surface.frame.n,
-            position: surface.p.as_dvec3() + self.scene.geometry.origin,
-            depth: self.scene.camera.depth(surface.p, hit.time),
-            material: self.scene.geometry.primitives[hit.primitive as usize].material + 1,
-            object: self.scene.geometry.object_id(hit) + 1,
+            position: surface.p.as_dvec3() + scene.geometry.origin,
+            depth: scene.camera.depth(surface.p, hit.time),
+            geometric_normal: surface.ng,
+            uv: surface.uv,
+            motion,
+            depth_gradient,
+            material: scene.geometry.primitives[hit.primitive as usize].material + 1,
+            object: scene.geometry.object_id(hit) + 1,
         };
         self.features.push((sample, features));
         self.features.len() as u32 - 1
@@ -159,13 +201,17 @@ impl<'a> TileSamples<'a> {
             let s = &self.samples[index as usize];
             sums.add_features(s.x, s.y, s.pixel_sample, s.weight, &features);
         }
-        for s in &self.samples {
-            sums.add_radiance(
-                s.x,
-                s.y,
-                s.pixel_sample,
-                converted(light, s.radiance * (s.ray_weight * factor(s.pixel_sample, s.weight))),
-            );
+        for (index, s) in self.samples.iter().enumerate() {
+            let factor = s.ray_weight * factor(s.pixel_sample, s.weight);
+            let weighted = |radiance: Vec3| converted(light, radiance * factor);
+            let radiance = weighted(s.radiance);
+            match &mut self.components {
+                None => sums.add_radiance(s.x, s.y, s.pixel_sample, radiance),
+                Some(components) => {
+                    let values = components.values(index, weighted);
+                    sums.add_with_components(s.x, s.y, s.pixel_sample, radiance, Some(&values));
+                }
+            }
         }
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct ShadingBuffers<'a> {
     scatter: Batch,
     evaluate: Batch,
     results: Batch,
+    /// BSDF values of the specular lobes.
+    specular: Batch,
     /// The rows of `evaluate` with a direction of incident light, for each group.
     lit: Vec<LaneSet>,
     counts: ShadingCounts,
@@ -67,6 +69,7 @@ impl<'a> ShadingBuffers<'a> {
             scatter: batch(),
             evaluate: batch(),
             results: batch(),
+            specular: batch(),
             lit: Vec::new(),
             counts: ShadingCounts::default(),
             direction_picker,
@@ -103,8 +106,8 @@ impl<'a> ShadingBuffers<'a> {
         self.direction_picker.as_ref().filter(|picker| !picker.uses_shader_sampler())
     }
 
-    /// Evaluates the BSDF for the directions in `evaluate`.
-    fn evaluate(&mut self, binding: &ShaderBinding) {
+    /// Copies the material parameters of all points to `evaluate`.
+    fn copy_parameters(&mut self, binding: &ShaderBinding) {
         let rows = self.scatter.rows();
         self.evaluate.truncate(rows);
         self.evaluate.copy_ports(
@@ -113,7 +116,22 @@ impl<'a> ShadingBuffers<'a> {
             SCATTER_PARAMETERS,
             binding.program.parameter_words,
         );
+    }
+
+    /// Evaluates the BSDF for the directions in `evaluate`.
+    fn evaluate(&mut self, binding: &ShaderBinding) {
+        self.copy_parameters(binding);
         run(&binding.program.evaluate, binding, &self.evaluate, &mut self.results);
+    }
+
+    /// Evaluates the specular lobes of the BSDF, for the directions in `evaluate`.
+    fn evaluate_specular(&mut self, binding: &ShaderBinding) {
+        let program = &binding.program;
+        for &word in &program.diffuse_words {
+            self.evaluate.fill_port(EVALUATE_PARAMETERS + word, 0);
+        }
+        run(&program.evaluate, binding, &self.evaluate, &mut self.specular);
+        self.counts += count(&program.evaluate, &self.specular, None);
     }
 
     /// Samples directions with the picker instead of the shader's own sampler, and evaluates the
@@ -256,9 +274,27 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         }
     }
 
+    /// Returns the share of the diffuse lobe in the BSDF value `s` of a point.
+    fn diffuse_share(&self, point: usize, s: Vec3) -> Vec3 {
+        if self.binding.program.diffuse_words.is_empty() {
+            return Vec3::ZERO;
+        }
+        let specular = Vec3::from_array(self.buffers.specular.floats(point, 0));
+        // NaN becomes 0 if both are 0.
+        (Vec3::ONE - specular / s).max(Vec3::ZERO).min(Vec3::ONE)
+    }
+
     /// Returns whether any point has a direction of incident light.
     pub fn is_lit(&self) -> bool {
         self.buffers.lit.iter().any(|lit| !lit.is_empty())
+    }
+
+    /// Evaluates the specular lobes for all directions of incident light.
+    pub fn evaluate_specular(&mut self) {
+        if !self.binding.program.diffuse_words.is_empty() {
+            self.buffers.copy_parameters(self.binding);
+            self.buffers.evaluate_specular(self.binding);
+        }
     }
 
     /// Evaluates the BSDF for all directions of incident light.
@@ -302,6 +338,12 @@ impl<'b, 'a> EvaluatedBatch<'b, 'a> {
         }
     }
 
+    /// Returns the share of the diffuse lobe in the values of a lane, `s`. Specular lobes have been
+    /// evaluated before.
+    pub fn diffuse_share(&self, group: usize, lane: usize, s: Vec3) -> Vec3 {
+        self.0.diffuse_share(group * COLUMN_LEN + lane, s)
+    }
+
     /// Discards the values.
     pub fn into_prepared(self) -> PreparedBatch<'b, 'a> {
         self.0
@@ -336,6 +378,31 @@ impl<'b, 'a> SampledBatch<'b, 'a> {
             let rows = group_rows(&buffers.results, group);
             pdf[..rows.len()].copy_from_slice(&buffers.sampled_pdfs[rows]);
         }
+    }
+
+    /// Evaluates the specular lobes for the sampled directions.
+    pub fn evaluate_specular(&mut self) {
+        let PreparedBatch { buffers, binding } = &mut self.0;
+        if binding.program.diffuse_words.is_empty() {
+            return;
+        }
+        if buffers.sampled_pdfs.is_empty() {
+            buffers.evaluate.truncate(buffers.scatter.rows());
+            buffers.evaluate.copy_ports(0, &buffers.results, 0, DIRECTION_WORDS);
+            buffers.evaluate.copy_ports(
+                DIRECTION_WORDS,
+                &buffers.scatter,
+                SCATTER_PARAMETERS - DIRECTION_WORDS,
+                DIRECTION_WORDS,
+            );
+        }
+        buffers.copy_parameters(binding);
+        buffers.evaluate_specular(binding);
+    }
+
+    /// Returns the share of the diffuse lobe in the BSDF value `s` of a lane.
+    pub fn diffuse_share(&self, group: usize, lane: usize, s: Vec3) -> Vec3 {
+        self.0.diffuse_share(group * COLUMN_LEN + lane, s)
     }
 
     /// See [`PreparedBatch::parameters`].

@@ -11,6 +11,7 @@ mod environment_columns;
 mod goniometric;
 mod lat_long;
 mod light_columns;
+mod light_groups;
 mod octahedral;
 mod point;
 mod portal;
@@ -33,6 +34,7 @@ pub use environment_columns::EnvironmentColumns;
 pub use goniometric::GoniometricLight;
 pub use lat_long::LatLongMap;
 pub use light_columns::LightColumns;
+pub use light_groups::{DEFAULT_GROUP, LightGroups};
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
 pub use portal::PortalLight;
@@ -168,6 +170,7 @@ pub struct Lights {
     environments: Vec<u32>,
     portals: Vec<u32>,
     powers: Vec<f32>,
+    groups: LightGroups,
 }
 
 impl Lights {
@@ -184,7 +187,17 @@ impl Lights {
         };
         let environments = indices(|light| matches!(light, AnyLight::Environment(_)));
         let portals = indices(|light| matches!(light, AnyLight::Portal(_)));
-        Lights { powers, lights, environments, portals }
+        Lights { powers, lights, environments, portals, groups: LightGroups::default() }
+    }
+
+    /// Sets the groups of the lights. By default, all are in [`DEFAULT_GROUP`].
+    pub fn with_groups(self, groups: LightGroups) -> Lights {
+        Lights { groups, ..self }
+    }
+
+    /// Returns the groups of the lights.
+    pub fn groups(&self) -> &LightGroups {
+        &self.groups
     }
 
     /// Returns all lights.

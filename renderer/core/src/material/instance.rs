@@ -189,7 +189,15 @@ mod tests {
     use std::sync::Arc;
 
     fn parameter(scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
-        Parameter { name: "x".into(), doc: String::new(), scalar, size, range, default: None }
+        Parameter {
+            name: "x".into(),
+            doc: String::new(),
+            scalar,
+            size,
+            range,
+            default: None,
+            is_diffuse: false,
+        }
     }
 
     fn words(parameter: &Parameter, setting: Setting) -> Vec<u32> {

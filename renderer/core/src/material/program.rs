@@ -29,6 +29,9 @@ pub struct Program {
     pub settable: Vec<Parameter>,
     /// Number of words of the material parameters.
     pub parameter_words: usize,
+    /// Indices of the words of the parameters that are albedos of a diffuse lobe: with 0 for all of
+    /// them, the BRDF is that of the specular lobes.
+    pub diffuse_words: Vec<usize>,
     /// Whether the shader has its own `sample` and `pdf`.
     pub has_sampler: bool,
     /// The parsed source.
@@ -88,6 +91,7 @@ impl Program {
             evaluate: kernel(scattering::evaluate(shader, settings)?)?,
             scatter: kernel(scattering::scatter(shader, settings)?)?,
             settable: shader.settable().to_vec(),
+            diffuse_words: diffuse_words(shader.members()),
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
             shader: shader.clone(),
@@ -138,6 +142,17 @@ impl Program {
     pub fn target(&self) -> Target {
         self.evaluate.target()
     }
+}
+
+/// Returns the indices of the words of the diffuse members of `Material`.
+fn diffuse_words(members: &[Parameter]) -> Vec<usize> {
+    let mut first = 0;
+    let mut words = Vec::new();
+    for member in members {
+        words.extend((first..first + member.size).filter(|_| member.is_diffuse));
+        first += member.size;
+    }
+    words
 }
 
 /// A program bound to its textures. A batch evaluates one binding.

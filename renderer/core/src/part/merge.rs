@@ -159,7 +159,8 @@ mod tests {
         coverage.add(PixelBlock::new(window, 0..1).unwrap());
         let full_block = PixelBlock::new(image, 0..4).unwrap();
         let header = PartHeader::new(full_block, coverage, &film, RenderStats::default());
-        let layers = FilmLayers { film: &film, image: true, variance: false, sums: true };
+        let layers =
+            FilmLayers { film: &film, image: true, variance: false, sums: true, light_groups: &[] };
         let file = layers.header([60, 200], vec![header.attribute()]);
         write_exr_rows(&path, &file, &layers).unwrap();
 

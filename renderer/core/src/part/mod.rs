@@ -354,8 +354,8 @@ fn damaged(path: &Path, problem: &str) -> PartError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::film::FeatureLayers;
     use crate::film::layers::FilmLayers;
+    use crate::film::{ComponentLayers, FeatureLayers};
     use lightbound_image::write::write_exr_rows;
 
     #[test]
@@ -372,11 +372,26 @@ mod tests {
             features: FeatureLayers { normal: true, object: true, ..FeatureLayers::NONE },
             moments: false,
             channels: crate::integrator::lightcuts::FILM_CHANNELS,
+            ..FilmOptions::default()
+        };
+        let components = FilmOptions {
+            features: FeatureLayers { depth_gradient: true, ..FeatureLayers::NONE },
+            components: ComponentLayers {
+                indirect: true,
+                light_groups: 3,
+                ..ComponentLayers::default()
+            },
+            ..FilmOptions::default()
         };
         assert_eq!(
             round_trip(r#"{"features":["normal","object"],"moments":false,"cuts":true}"#),
             (true, lightcuts)
         );
+        let film = r#"{"features":["depthGradient"],"moments":false,"cuts":false,"components":["indirect"],"lightGroups":3}"#;
+        assert_eq!(round_trip(film), (true, components));
+        let too_many = r#"{"features":[],"moments":false,"lightGroups":4000000000}"#;
+        let mut json = serde_json::Deserializer::from_str(too_many);
+        assert!(film_options::deserialize(&mut json).is_err());
         assert_eq!(
             round_trip(r#"{"features":[],"moments":false}"#),
             (false, FilmOptions::default())
@@ -392,7 +407,13 @@ mod tests {
         let block = PixelBlock::new(window, 0..1).unwrap();
         let header =
             PartHeader::new(block, Coverage::default(), &film, RenderStats::default()).attribute();
-        let layers = FilmLayers { film: &film, image: false, variance: false, sums: true };
+        let layers = FilmLayers {
+            film: &film,
+            image: false,
+            variance: false,
+            sums: true,
+            light_groups: &[],
+        };
         write_exr_rows(&path, &layers.header([2, 2], vec![header]), &layers).unwrap();
         let data = std::fs::read(&path).unwrap();
         let part = Part::open(&path).unwrap();

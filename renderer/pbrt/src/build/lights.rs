@@ -1,5 +1,6 @@
 //! Lights other than area lights.
 
+use super::light_groups::light_group;
 use super::{Builder, ColourRole, transform};
 use crate::describe::Description;
 use crate::diagnostics::SceneError;
@@ -7,8 +8,9 @@ use crate::file::parse::Entity;
 use glam::{DAffine3, DMat3, DVec3};
 use lightbound::geometry::MAX_COORDINATE;
 use lightbound::light::{
-    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, GoniometricLight, LatLongMap,
-    LightError, PointLight, PortalLight, ProjectionLight, Sky, SpotLight, image_illuminance,
+    AnyLight, CONSTANT_ILLUMINANCE, DEFAULT_GROUP, DistantLight, Environment, GoniometricLight,
+    LatLongMap, LightError, PointLight, PortalLight, ProjectionLight, Sky, SpotLight,
+    image_illuminance,
 };
 use lightbound_image::{Encoding, Image};
 use lightbound_math::sampling::luminance;
@@ -31,16 +33,20 @@ impl Builder<'_> {
         let replacement = self.environment.clone();
         if let Some(path) = &replacement {
             lights.push(AnyLight::Environment(self.environment_override(d, path)?));
+            let replaced = d.lights.iter().find(|light| is_replaceable(&light.entity));
+            let group = replaced.map_or(Ok(DEFAULT_GROUP), |light| light_group(&light.entity))?;
+            self.light_groups.assign(group, lights.len());
         }
         for light in &d.lights {
             let entity = &light.entity;
-            if replacement.is_some() && matches!(entity.name.as_str(), "infinite" | "sky") {
+            if replacement.is_some() && is_replaceable(entity) {
                 continue;
             }
             self.check_supported("light", entity, &LIGHTS, |_| None)?;
             let render_from_light = transform(entity, light.ctm)?;
             if entity.name == "sky" {
                 lights.extend(self.sky(entity, &render_from_light)?);
+                self.assign_light_group(entity, &lights)?;
                 self.warn_unused(entity)?;
                 continue;
             }
@@ -52,6 +58,7 @@ impl Builder<'_> {
                 "projection" => self.projection(entity, &render_from_light)?,
                 _ => self.point(entity, &render_from_light)?,
             });
+            self.assign_light_group(entity, &lights)?;
             self.warn_unused(entity)?;
         }
         Ok(lights)
@@ -306,6 +313,11 @@ impl Builder<'_> {
         Environment::image(&texels, size, &render_from_light, 1.0)
             .map_err(|e| SceneError::new(format!("{}: {e}", path.display())).help(help))
     }
+}
+
+/// Returns whether a light is replaced by an environment that an option names.
+fn is_replaceable(entity: &Entity) -> bool {
+    matches!(entity.name.as_str(), "infinite" | "sky")
 }
 
 /// Why an image cannot be an environment map.

@@ -4,6 +4,7 @@ mod bump;
 mod camera;
 mod displacement;
 mod integrator;
+mod light_groups;
 mod lights;
 mod materials;
 mod measured;
@@ -31,7 +32,7 @@ use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
 use lightbound::geometry::Motion;
-use lightbound::light::{EmissionImage, Lights};
+use lightbound::light::{EmissionImage, LightGroups, Lights};
 use lightbound::material::measured::MeasuredBrdf;
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
 use lightbound::suggestion::did_you_mean;
@@ -170,6 +171,7 @@ fn build_scene(
         emission_images: HashMap::new(),
         measured: HashMap::new(),
         displacement_edge_scale: settings::displacement_edge_scale(description)?,
+        light_groups: LightGroups::default(),
         environment: overrides.environment.clone(),
     };
     let film = builder.film(description, overrides)?;
@@ -183,13 +185,14 @@ fn build_scene(
     let mut lights = builder.lights(description, origin)?;
     let shapes = builder.shapes(description, &materials, (origin, film.shutter), &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
+    let light_groups = builder.light_groups;
     let load_time = start.elapsed();
 
     let start = Instant::now();
     let geometry = Arc::new(shapes.geometry);
     let accel = accel::build(overrides.accel, geometry.clone())
         .map_err(|e| SceneError::new(e.to_string()))?;
-    let lights = Lights::new(lights, accel.bounds());
+    let lights = Lights::new(lights, accel.bounds()).with_groups(light_groups);
     let scene = Scene {
         camera,
         geometry,
@@ -263,6 +266,7 @@ struct Builder<'a> {
     measured: HashMap<PathBuf, MeasuredBrdf>,
     /// Factor of the edge lengths of displaced meshes.
     displacement_edge_scale: f32,
+    light_groups: LightGroups,
     /// See [`Overrides::environment`].
     environment: Option<PathBuf>,
 }

@@ -118,7 +118,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Checks the parameters of the film `gbuffer`, and warns about channels that EXR files lack.
+    /// Checks the parameters of the film `gbuffer`, and warns about camera space.
     fn check_gbuffer(&mut self, film: &Entity) -> Result<(), SceneError> {
         let space = film.params.string("coordinatesystem")?.unwrap_or("camera");
         if !matches!(space, "camera" | "world") {
@@ -126,17 +126,11 @@ impl Builder<'_> {
             let message = format!("unknown \"coordinatesystem\" \"{space}\"");
             return Err(film.error(message).help(help));
         }
-        let (message, fallback) = match space {
-            "camera" => (
-                "film \"gbuffer\" in camera space is not supported",
-                "layers in world space; without u, v, dzdx and dzdy",
-            ),
-            _ => (
-                "film \"gbuffer\" is not supported with all its channels",
-                "its layers without u, v, dzdx and dzdy",
-            ),
-        };
-        self.warn(film, message, fallback)
+        if space == "camera" {
+            let message = "film \"gbuffer\" in camera space is not supported";
+            self.warn(film, message, "layers in world space")?;
+        }
+        Ok(())
     }
 
     /// Returns the crop window of the file: from `cropwindow`, from `pixelbounds`, or the full

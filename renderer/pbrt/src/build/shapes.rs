@@ -1,6 +1,7 @@
 //! Builds shapes, instances and area lights.
 
 use super::displacement::displaced;
+use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::Materials;
 use super::shape_errors::{check_extent, mesh_error, shape_error};
@@ -115,6 +116,7 @@ impl Builder<'_> {
                     let light = self.area_light(&emitter.emission, primitive, element)?;
                     lights.push(AnyLight::Area(light));
                 }
+                self.assign_light_group(emitter.emission.entity, lights)?;
             }
             let name = match shape.entity.name.as_str() {
                 "plymesh" => shape.entity.params.string("filename")?,
@@ -267,6 +269,7 @@ impl Builder<'_> {
         let emission = AreaEmission { entity, le, image, two_sided };
         // Checks the parameters and marks them as used, even if the shape has no elements.
         emission_scale(entity)?;
+        light_group(entity)?;
         p.float("power")?;
         self.warn_unused(entity)?;
         Ok(emission)
@@ -325,7 +328,7 @@ impl Builder<'_> {
             };
             lights.push(AnyLight::Area(light));
         }
-        Ok(())
+        self.assign_light_group(emitter.emission.entity, lights)
     }
 
     /// Builds a run of curves.

@@ -60,15 +60,15 @@ function:
 bvh: "string splitmethod" "hlbvh" ~ --accel selects the structure; "integer maxnodeprims" 4 ~ --accel selects the structure
 kdtree: "integer intersectcost" 5 ~ --accel selects the structure; "integer traversalcost" 1 ~ --accel selects the structure; "float emptybonus" 0.5 ~ --accel selects the structure; "integer maxprims" 1 ~ --accel selects the structure; "integer maxdepth" 9 ~ --accel selects the structure
 [LightSource]
-point: "rgb I" [1 1 1]; "point3 from" [0 0 1]; "float scale" 2; "float power" 5
-spot: "rgb I" [1 1 1]; "point3 from" [0 0 3]; "point3 to" [0 0 2]; "float coneangle" 20; "float conedeltaangle" 3; "float scale" 2; "float power" 5
-goniometric: !"string filename" "square.pfm"; "rgb I" [1 1 1]; "float scale" 2; "float power" 5
-projection: !"string filename" "square.pfm"; "float fov" 40; "float scale" 2; "float power" 5
-distant: "rgb L" [1 1 1]; "point3 from" [0 0 0]; "point3 to" [0 0 2]; "float scale" 2; "float illuminance" 5
-infinite: "rgb L" [1 1 1]; "string filename" "square.pfm"; "float scale" 2; "float illuminance" 5; "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0]
-+sky: +"float turbidity" 4; +"float elevation" 20; +"float azimuth" 10; +"bool sun" false; +"float scale" 0.1
+point: "rgb I" [1 1 1]; "point3 from" [0 0 1]; "float scale" 2; "float power" 5; +"string lightgroup" "key"
+spot: "rgb I" [1 1 1]; "point3 from" [0 0 3]; "point3 to" [0 0 2]; "float coneangle" 20; "float conedeltaangle" 3; "float scale" 2; "float power" 5; +"string lightgroup" "key"
+goniometric: !"string filename" "square.pfm"; "rgb I" [1 1 1]; "float scale" 2; "float power" 5; +"string lightgroup" "key"
+projection: !"string filename" "square.pfm"; "float fov" 40; "float scale" 2; "float power" 5; +"string lightgroup" "key"
+distant: "rgb L" [1 1 1]; "point3 from" [0 0 0]; "point3 to" [0 0 2]; "float scale" 2; "float illuminance" 5; +"string lightgroup" "key"
+infinite: "rgb L" [1 1 1]; "string filename" "square.pfm"; "float scale" 2; "float illuminance" 5; "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0]; +"string lightgroup" "key"
++sky: +"float turbidity" 4; +"float elevation" 20; +"float azimuth" 10; +"bool sun" false; +"float scale" 0.1; +"string lightgroup" "key"
 [AreaLightSource]
-diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; "float scale" 2; "float power" 5
+diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; "float scale" 2; "float power" 5; +"string lightgroup" "key"
 [Shape]
 sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
 disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"

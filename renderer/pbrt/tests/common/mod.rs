@@ -81,6 +81,7 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
         features: FeatureLayers::ALL,
         moments: true,
         channels: integrator.film_channels(),
+        ..FilmOptions::default()
     };
     let options = RenderOptions { threads, film, ..RenderOptions::default() };
     render_with(scene, settings, &*integrator, &options)

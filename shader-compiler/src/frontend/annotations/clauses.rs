@@ -32,15 +32,17 @@ pub(super) fn lines<'a>(text: &'a str, docs: &[SourceRange]) -> Vec<(usize, &'a 
 pub(super) enum Clause {
     Range,
     Default,
+    Lobe,
 }
 
 impl Clause {
-    pub const ALL: [Clause; 2] = [Clause::Range, Clause::Default];
+    pub const ALL: [Clause; 3] = [Clause::Range, Clause::Default, Clause::Lobe];
 
     pub fn name(self) -> &'static str {
         match self {
             Clause::Range => "range",
             Clause::Default => "default",
+            Clause::Lobe => "lobe",
         }
     }
 
@@ -52,9 +54,13 @@ impl Clause {
             Clause::Default => {
                 "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector"
             }
+            Clause::Lobe => "albedos of the diffuse lobe have `lobe: diffuse`",
         }
     }
 }
+
+/// The value of [`Clause::Lobe`].
+const DIFFUSE: &str = "diffuse";
 
 /// A number and its location.
 pub(super) struct Literal {
@@ -231,6 +237,8 @@ pub(super) struct Clauses {
     pub doc: String,
     pub range: Option<(RangeClause, SourceRange)>,
     pub default: Option<(Vec<Literal>, SourceRange)>,
+    /// Location of `lobe: diffuse`.
+    pub lobe: Option<SourceRange>,
 }
 
 /// A range as written: its endpoints, and whether it includes them.
@@ -242,7 +250,7 @@ pub(super) struct RangeClause {
 /// Finds the first clause in a line; returns the positions where its name and its value start.
 ///
 /// Also finds `range [0, 1]` and `default = 2`, with `None` for the value, so that the caller can
-/// report the missing colon.
+/// report the missing colon. A lobe is a clause only with its value: "of the lobe:" is prose.
 pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
     let mut words = line.char_indices().filter(|&(k, c)| {
         let previous = line[..k].chars().next_back();
@@ -254,8 +262,9 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
             let name = rest
                 .get(..clause.name().len())
                 .is_some_and(|word| word.eq_ignore_ascii_case(clause.name()));
-            name && !rest[clause.name().len()..]
-                .starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            let after = rest.get(clause.name().len()..).unwrap_or_default();
+            name && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+                && (*clause != Clause::Lobe || is_diffuse(after))
         })?;
         let rest = &line[start + clause.name().len()..];
         let value = rest.trim_start();
@@ -264,12 +273,20 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
         }
         let looks_like_clause = match clause {
             Clause::Range => value.starts_with(['[', '(', '=']),
+            Clause::Lobe => false,
             Clause::Default => {
                 value.starts_with('=') || value.starts_with(|c: char| c.is_ascii_digit())
             }
         };
         looks_like_clause.then_some((clause, start, None))
     })
+}
+
+/// Returns whether a text begins with a colon and the word `diffuse`.
+fn is_diffuse(text: &str) -> bool {
+    let value = text.trim_start().strip_prefix(':').map(str::trim_start);
+    let after = value.and_then(|value| value.strip_prefix(DIFFUSE));
+    after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
 /// Parses the doc comment of a parameter.
@@ -293,6 +310,10 @@ pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, 
                 Clause::Range => {
                     let range = parse_range(&mut cursor)?;
                     clauses.range.replace((range, name.start..cursor.at)).map(|(_, range)| range)
+                }
+                Clause::Lobe => {
+                    cursor.skip(DIFFUSE);
+                    clauses.lobe.replace(name.start..cursor.at)
                 }
                 Clause::Default => {
                     let default = if cursor.skip("[") || cursor.skip("(") {

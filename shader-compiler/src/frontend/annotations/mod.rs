@@ -1,5 +1,5 @@
-//! Annotations in doc comments: ranges and defaults of parameters, and the sides that a material
-//! scatters light to.
+//! Annotations in doc comments: ranges, defaults and lobes of parameters, and the sides that a
+//! material scatters light to.
 //!
 //! ```wgsl
 //! //! sides: both
@@ -9,6 +9,8 @@
 //!     exponent: f32,
 //!     /// Tint. range: [0, 1], default: (1, 0.9, 0.8)
 //!     tint: vec3f,
+//!     /// Albedo of the base. range: [0, 1], lobe: diffuse
+//!     kd: vec3f,
 //!     /// Slope, downwards. range: (-inf, 0)
 //!     slope: f32,
 //! }
@@ -87,10 +89,12 @@ fn convert(
     if !(lo..=hi).contains(&x) {
         let help = match clause {
             Clause::Range => "write `inf` or `-inf` if the range is unbounded".to_owned(),
-            Clause::Default if scalar == Scalar::F32 => {
+            Clause::Default | Clause::Lobe if scalar == Scalar::F32 => {
                 format!("`f32` ranges from {lo:e} to {hi:e}")
             }
-            Clause::Default => format!("`{}` ranges from {lo} to {hi}", scalar.name()),
+            Clause::Default | Clause::Lobe => {
+                format!("`{}` ranges from {lo} to {hi}", scalar.name())
+            }
         };
         return Err(error(format!(
             "`{}` is out of range for the type",
@@ -173,7 +177,35 @@ pub(super) fn parameter(
         }
         None => None,
     };
-    Ok(Parameter { name: name.to_owned(), doc: clauses.doc, scalar, size, range, default })
+    if let Some(location) = &clauses.lobe {
+        check_lobe(source, scalar, range, location)?;
+    }
+    let is_diffuse = clauses.lobe.is_some();
+    Ok(Parameter {
+        name: name.to_owned(),
+        doc: clauses.doc,
+        scalar,
+        size,
+        range,
+        default,
+        is_diffuse,
+    })
+}
+
+/// Rejects a diffuse parameter that cannot be 0.
+fn check_lobe(
+    source: &Source,
+    scalar: Scalar,
+    [min, max]: [f64; 2],
+    location: &SourceRange,
+) -> Result<(), ShaderError> {
+    if scalar == Scalar::F32 && (min..=max).contains(&0.0) {
+        return Ok(());
+    }
+    let error = source
+        .error("an albedo of the diffuse lobe is an `f32` or a vector of them, and can be 0")
+        .at(location.clone(), "of this parameter");
+    Err(error.help("remove `lobe: diffuse`, or include 0 in the range"))
 }
 
 fn default(
@@ -340,6 +372,26 @@ mod tests {
             ("", "f32"),
         ] {
             assert!(parse_member(&format!("/// default: {text}"), ty).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn diffuse_lobes_are_parsed_and_checked() {
+        for (comment, is_diffuse, doc) in [
+            ("range: [0, 1], lobe: diffuse, default: 0.5", true, ""),
+            ("Albedo. Lobe: diffuse", true, "Albedo."),
+            ("Width of the lobe: 0 is a mirror.", false, "Width of the lobe: 0 is a mirror."),
+            ("lobe: diffused", false, "lobe: diffused"),
+        ] {
+            let parameter = parse_member(&format!("/// {comment}"), "vec3f").expect(comment);
+            assert_eq!((parameter.is_diffuse, parameter.doc.as_str()), (is_diffuse, doc));
+        }
+        for (comment, ty) in [
+            ("range: [0.1, 1], lobe: diffuse", "f32"),
+            ("lobe: diffuse", "u32"),
+            ("lobe: diffuse lobe: diffuse", "f32"),
+        ] {
+            assert!(parse_member(&format!("/// {comment}"), ty).is_err(), "{comment}");
         }
     }
 

@@ -18,7 +18,7 @@ pub(in crate::frontend) fn unknown_clauses(source: &Source) -> Vec<ShaderError> 
                 // A range needs a bracket; `Angle: 0 degrees` is prose.
                 let has_bracket = value.starts_with(['[', '(']);
                 let possible =
-                    Clause::ALL.into_iter().filter(|&c| c == Clause::Default || has_bracket);
+                    [Clause::Default].into_iter().chain(has_bracket.then_some(Clause::Range));
                 let help = match closest(word, possible.map(Clause::name)) {
                     Some(name) => format!("did you mean `{name}`?"),
                     None if is_range(value) => {

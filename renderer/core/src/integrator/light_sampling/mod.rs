@@ -184,7 +184,8 @@ pub struct LightPicker<'a> {
 /// A selected light.
 #[derive(Clone, Copy, Debug)]
 pub struct LightChoice {
-    light: u32,
+    /// Index of the light.
+    pub light: u32,
     /// Leaf of the light trees, if the selection uses trees.
     leaf: Option<u32>,
     /// Probability of the choice at the shading point.

@@ -256,6 +256,18 @@ impl<'a> Wavefront<'a> {
         next.eta_scale.extend(survivors.clone().map(|lane| eta_scale[lane]));
         next.sample.extend(survivors.clone().map(|lane| vertices.sample[lane]));
         next.key.extend(survivors.clone().map(|lane| vertices.key[lane]));
+        if self.samples.stores_lobes() {
+            next.diffuse.extend(survivors.clone().map(|lane| {
+                match self.paths.diffuse.get(vertices.path[lane] as usize) {
+                    Some(diffuse) => *diffuse,
+                    // Delta distributions are specular.
+                    None if samples.pdf[lane] == 0.0 => Vec3::ZERO,
+                    None => batch.map_or(Vec3::ZERO, |batch| {
+                        batch.diffuse_share(group, lane, self.bsdf.s.get(lane))
+                    }),
+                }
+            }));
+        }
         if self.columns.dispersion {
             next.dispersion.extend(survivors.map(|lane| vertices.dispersion[lane]));
         }

@@ -28,12 +28,14 @@
 //! compiles to SIMD instructions of the CPU's level. Each lane performs the same operations on
 //! every CPU, so results are bit-identical.
 
+mod components;
 mod continuation;
 mod next_event;
 mod paths;
 mod training;
 mod vertex;
 
+use self::components::PendingComponents;
 use self::continuation::{BsdfSamples, Continuations};
 use self::next_event::{DirectLight, PendingContribution, receiver};
 use self::paths::{OptionalColumns, Paths};
@@ -106,6 +108,8 @@ struct Wavefront<'a> {
     scene: &'a Scene,
     settings: &'a RenderSettings,
     max_depth: u32,
+    /// Number of scattering events of the current paths.
+    depth: u32,
     /// Number of scattering events after which paths end: `max_depth`, or one less if no ray can
     /// hit a light.
     continuation_limit: u32,
@@ -119,6 +123,8 @@ struct Wavefront<'a> {
     light_picker: LightPicker<'a>,
     shadow_rays: Vec<Ray>,
     pending: Vec<PendingContribution>,
+    /// As long as `pending` if the film stores components, else empty.
+    pending_components: Vec<PendingComponents>,
     hits: Vec<Hit>,
     blocked: Vec<bool>,
     /// Rank of the shader of each material, from 1; [`MIXED`] for mixed materials. Misses have
@@ -202,6 +208,10 @@ impl Integrator for PathTracer {
         self.trained.get().and_then(Trained::stats)
     }
 
+    fn has_components(&self) -> bool {
+        true
+    }
+
     fn light_tree(&self) -> Option<LightTreeStats> {
         self.lights.tree_stats()
     }
@@ -273,6 +283,7 @@ impl Worker for PathWorker<'_> {
             if wavefront.paths.rays.is_empty() {
                 break;
             }
+            wavefront.depth = depth;
             counts.rays += wavefront.paths.rays.len() as u64;
             wavefront.scene.accel.intersect_batch(&wavefront.paths.rays, &mut wavefront.hits);
             wavefront.sort_by_shader(depth);
@@ -338,6 +349,7 @@ impl<'a> Wavefront<'a> {
             scene,
             settings,
             max_depth: tracer.max_depth,
+            depth: 0,
             continuation_limit: tracer
                 .max_depth
                 .saturating_sub(u32::from(!scene.lights.can_be_hit())),
@@ -350,6 +362,7 @@ impl<'a> Wavefront<'a> {
             light_picker,
             shadow_rays: Vec::new(),
             pending: Vec::new(),
+            pending_components: Vec::new(),
             hits: Vec::new(),
             blocked: Vec::new(),
             ranks,
@@ -468,6 +481,7 @@ impl<'a> Wavefront<'a> {
     fn add_emission(&mut self, path: usize, light: u32, ng: Vec3, uv: Vec2) {
         let le = self.area_light(path, light, ng, uv);
         self.samples.add(self.paths.sample[path], self.paths.throughput(path) * le);
+        self.add_component(path, light, le);
     }
 
     /// Shades paths that all hit materials of one shader, or materials without a shader.
@@ -503,6 +517,9 @@ impl<'a> Wavefront<'a> {
         if depth < self.max_depth {
             (0..self.group_count).for_each(|group| self.sample_lights(group, &mut batch));
             if batch.is_lit() {
+                if self.stores_lobes_of(depth) {
+                    batch.evaluate_specular();
+                }
                 let evaluated = batch.evaluate();
                 self.add_direct_light(&evaluated);
                 batch = evaluated.into_prepared();
@@ -535,7 +552,10 @@ impl<'a> Wavefront<'a> {
                 self.set_directions(&mut batch, guide);
                 records_albedo = false;
             }
-            let sampled = batch.sample();
+            let mut sampled = batch.sample();
+            if self.stores_lobes_of(depth) {
+                sampled.evaluate_specular();
+            }
             for group in 0..self.group_count {
                 self.sample_bsdf(group, Some(&sampled), depth, records_albedo);
             }

@@ -2,6 +2,7 @@
 //! with emitters that BSDF-sampled rays hit.
 
 use super::Wavefront;
+use super::components::PendingComponents;
 use super::vertex::{VertexGroup, mirrored};
 use crate::integrator::fault::Faults;
 use crate::integrator::lane_set::LaneSet;
@@ -16,8 +17,8 @@ use lightbound_shader::SurfaceSides;
 
 /// A light contribution, before its shadow ray is traced.
 pub(super) struct PendingContribution {
-    sample: u32,
-    radiance: Vec3,
+    pub sample: u32,
+    pub radiance: Vec3,
 }
 
 /// The previous vertex of a path. Light densities depend on it.
@@ -155,6 +156,7 @@ impl VertexGroup<'_> {
 impl<'a> Wavefront<'a> {
     /// Samples a light for each active vertex of a group.
     pub(super) fn sample_lights(&mut self, group: usize, batch: &mut PreparedBatch<'_, 'a>) {
+        let stores_components = self.samples.stores_components();
         let vertices = &mut self.groups[group];
         let [pick, u, v, pick_low] = &vertices.light_u.0;
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
@@ -172,6 +174,9 @@ impl<'a> Wavefront<'a> {
             let pick = [pick[lane], pick_low[lane]];
             let Some(choice) = self.light_picker.pick(pick) else { continue };
             probability[lane] = choice.probability;
+            if stores_components {
+                vertices.light_group[lane] = self.scene.lights.groups().of(choice.light);
+            }
             let area_light = self.light_picker.area_light(&choice);
             if area_light.is_some_and(|(light, front)| self.triangle_lights.set(lane, light, front))
             {
@@ -231,6 +236,18 @@ impl<'a> Wavefront<'a> {
                 let (sample, radiance) = (group.sample[lane], radiance.get(lane));
                 self.pending.push(PendingContribution { sample, radiance });
             }
+            if self.samples.stores_components() {
+                let diffuse = |lane: usize| match self.paths.diffuse.get(group.path[lane] as usize)
+                {
+                    Some(diffuse) => *diffuse,
+                    None if !self.samples.stores_lobes() => Vec3::ZERO,
+                    None => batch.diffuse_share(g, lane, self.bsdf.s.get(lane)),
+                };
+                self.pending_components.extend(lanes.iter().map(|lane| PendingComponents {
+                    diffuse: diffuse(lane),
+                    light_group: group.light_group[lane],
+                }));
+            }
         }
     }
 
@@ -261,19 +278,23 @@ impl<'a> Wavefront<'a> {
             let mut sums = [Vec3::ZERO; COLUMN_LEN];
             for (index, columns) in lookups {
                 for (lane, &path) in paths.iter().enumerate() {
-                    sums[lane] += self.weighted_environment_light(
+                    let le = self.weighted_environment_light(
                         path as usize,
                         index,
                         columns.radiance.get(lane),
                         columns.pdf[lane],
                     );
+                    sums[lane] += le;
+                    self.add_component(path as usize, index, le);
                 }
             }
             for (index, portal) in scene.lights.portals() {
                 for (lane, &path) in paths.iter().enumerate() {
                     let Ray { o, d, .. } = self.paths.rays[path as usize];
                     let (le, pdf) = (portal.radiance(o, d), portal.pdf_li(o, d));
-                    sums[lane] += self.weighted_environment_light(path as usize, index, le, pdf);
+                    let le = self.weighted_environment_light(path as usize, index, le, pdf);
+                    sums[lane] += le;
+                    self.add_component(path as usize, index, le);
                 }
             }
             for (&path, le) in paths.iter().zip(sums) {
@@ -320,6 +341,9 @@ impl<'a> Wavefront<'a> {
 
     /// Adds the contributions with unoccluded shadow rays.
     pub(super) fn collect_light(&mut self) {
+        if self.samples.stores_components() {
+            self.collect_components();
+        }
         for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
             if !blocked {
                 self.samples.add(p.sample, p.radiance);

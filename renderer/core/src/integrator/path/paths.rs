@@ -20,6 +20,9 @@ pub(super) struct Paths {
     /// Index of the sample within the wavefront.
     pub sample: Vec<u32>,
     pub key: Vec<PathKey>,
+    /// Share of the diffuse lobe in the first scattering event, for each channel. Empty for camera
+    /// rays, and unless the film stores components by lobe.
+    pub diffuse: Vec<Vec3>,
     /// Empty if no material of the scene disperses light.
     pub dispersion: Vec<Dispersion>,
     /// The previous vertex of each path; empty for camera rays, and if light densities do not
@@ -56,6 +59,7 @@ impl Paths {
         self.eta_scale.clear();
         self.sample.clear();
         self.key.clear();
+        self.diffuse.clear();
         self.dispersion.clear();
         self.previous_vertices.clear();
         self.previous_parameters.clear();

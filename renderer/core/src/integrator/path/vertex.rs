@@ -49,6 +49,8 @@ pub(super) struct VertexGroup<'a> {
     pub feature_index: [u32; COLUMN_LEN],
     /// Light samples. The density of black samples is 0.
     pub light: LightColumns,
+    /// Index of the light group of each light sample, if the film stores components.
+    pub light_group: [u32; COLUMN_LEN],
 }
 
 impl<'a> VertexGroup<'a> {

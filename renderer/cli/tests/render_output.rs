@@ -97,9 +97,13 @@ fn layers_are_selected_by_name() {
         "B G R material.id object.id position.X position.Y position.Z"
     );
     assert_eq!(names("object,variance"), "B G R object.id variance.B variance.G variance.R");
+    assert_eq!(
+        names("motion,lightgroups"),
+        "B G R forward.u forward.v light_default.B light_default.G light_default.R"
+    );
     // The layers that are written have the same bits, whatever others there are.
     let all = dir.channels(&["--layers", "all"]);
-    assert_eq!(all.len(), 18);
+    assert_eq!(all.len(), 45);
     assert!(dir.channels(&[]).iter().all(|channel| all.contains(channel)));
 
     let error = |args: &[&str], message: &str| {

@@ -10,20 +10,53 @@
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use lightbound_math::{Aabb, Transform, Vec3};
 
-/// The motion of an instance or a camera.
+/// The motion of an instance, a light or a camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Motion {
     /// Transforms at the start and end times.
     ends: [Transform; 2],
-    /// Start and end times of the motion, seconds.
-    times: [f32; 2],
-    /// Fractions of the motion when the shutter opens and closes.
-    shutter: [f64; 2],
+    times: MotionTimes,
+    inner: Interpolation,
+    /// The motion of an instance that contains what `inner` moves.
+    outer: Option<Interpolation>,
+}
+
+/// An interpolation between two transforms.
+#[derive(Clone, Copy, Debug)]
+struct Interpolation {
     translation: [DVec3; 2],
     rotation: [DQuat; 2],
     /// Angle between the quaternions, in [0, π/2]: half the angle of the rotation.
     half_angle: f64,
     scale: [DMat3; 2],
+}
+
+/// When a motion happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MotionTimes {
+    /// Start and end times, seconds.
+    times: [f32; 2],
+    /// Fractions of the motion when the shutter opens and closes.
+    shutter: [f64; 2],
+}
+
+impl MotionTimes {
+    /// Creates the times of a motion. Rays have times in `shutter`; all times are in seconds.
+    pub fn new(times: [f32; 2], shutter: [f32; 2]) -> MotionTimes {
+        let times = MotionTimes { times, shutter: [0.0; 2] };
+        MotionTimes { shutter: shutter.map(|time| times.fraction(time)), ..times }
+    }
+
+    /// Returns the fraction of the motion at `time`, in [0, 1].
+    pub fn fraction(&self, time: f32) -> f64 {
+        let [start, end] = self.times.map(f64::from);
+        if start < end { ((f64::from(time) - start) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Returns the fractions of the motion when the shutter opens and closes.
+    pub fn shutter(&self) -> [f64; 2] {
+        self.shutter
+    }
 }
 
 /// Why there is no motion between two transforms.
@@ -48,26 +81,22 @@ impl Motion {
         times: [f32; 2],
         shutter: [f32; 2],
     ) -> Result<Motion, MotionError> {
-        let [Some(start), Some(end)] = transforms.map(Transform::new) else {
-            return Err(MotionError::Singular);
-        };
-        if start.swaps_handedness() != end.swaps_handedness() {
-            return Err(MotionError::Mirrored);
-        }
-        let [(r0, s0), (r1, s1)] = transforms.map(|t| polar_decomposition(t.matrix3));
-        // Of two quaternions for a rotation, the nearer one.
-        let r1 = if r0.dot(r1) < 0.0 { -r1 } else { r1 };
-        let mut motion = Motion {
-            ends: [start, end],
-            times,
-            shutter: [0.0; 2],
-            translation: transforms.map(|t| t.translation),
-            rotation: [r0, r1],
-            half_angle: libm::acos(r0.dot(r1).min(1.0)),
-            scale: [s0, s1],
-        };
-        motion.shutter = shutter.map(|time| motion.fraction(time));
-        Ok(motion)
+        let ends = ends(transforms)?;
+        let inner = Interpolation::new(transforms);
+        Ok(Motion { ends, times: MotionTimes::new(times, shutter), inner, outer: None })
+    }
+
+    /// Returns the motion of something that moves inside of something else, which moves between the
+    /// `outer` transforms at the same times. It must not be inside of something already.
+    ///
+    /// # Errors
+    /// As for [`Motion::new`].
+    pub fn within(self, outer: [DAffine3; 2]) -> Result<Motion, MotionError> {
+        debug_assert!(self.outer.is_none(), "motions are nested once");
+        ends(outer)?;
+        let motion = Motion { outer: Some(Interpolation::new(outer)), ..self };
+        let ends = ends([0.0, 1.0].map(|x| motion.interpolate(x)))?;
+        Ok(Motion { ends, ..motion })
     }
 
     /// Returns the transform at the start time.
@@ -75,22 +104,59 @@ impl Motion {
         self.ends[0]
     }
 
-    /// Returns the fraction of the motion at `time`, in [0, 1].
-    fn fraction(&self, time: f32) -> f64 {
-        let [start, end] = self.times.map(f64::from);
-        if start < end { ((f64::from(time) - start) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
-    }
-
     /// Returns the transform at `time`, seconds.
     pub fn at(&self, time: f32) -> Transform {
-        match self.fraction(time) {
+        self.at_fraction(self.times.fraction(time))
+    }
+
+    fn at_fraction(&self, x: f64) -> Transform {
+        match x {
             0.0 => self.ends[0],
             1.0 => self.ends[1],
-            fraction => Transform::new(self.interpolate(fraction)).unwrap_or(self.ends[0]),
+            x => Transform::new(self.interpolate(x)).unwrap_or(self.ends[0]),
         }
     }
 
     fn interpolate(&self, x: f64) -> DAffine3 {
+        let inner = self.inner.at(x);
+        self.outer.map_or(inner, |outer| outer.at(x) * inner)
+    }
+
+    /// Returns a bounding box of everything that the box `b` passes while the shutter is open.
+    pub fn aabb(&self, b: Aabb) -> Aabb {
+        let shutter = self.times.shutter();
+        let inner = self.inner.aabb(b, shutter);
+        self.outer.map_or(inner, |outer| outer.aabb(inner, shutter))
+    }
+}
+
+/// Converts the transforms at start and end.
+fn ends(transforms: [DAffine3; 2]) -> Result<[Transform; 2], MotionError> {
+    let [Some(start), Some(end)] = transforms.map(Transform::new) else {
+        return Err(MotionError::Singular);
+    };
+    if start.swaps_handedness() != end.swaps_handedness() {
+        return Err(MotionError::Mirrored);
+    }
+    Ok([start, end])
+}
+
+impl Interpolation {
+    /// Interpolates between invertible transforms.
+    fn new(transforms: [DAffine3; 2]) -> Interpolation {
+        let [(r0, s0), (r1, s1)] = transforms.map(|t| polar_decomposition(t.matrix3));
+        // Of two quaternions for a rotation, the nearer one.
+        let r1 = if r0.dot(r1) < 0.0 { -r1 } else { r1 };
+        Interpolation {
+            translation: transforms.map(|t| t.translation),
+            rotation: [r0, r1],
+            half_angle: libm::acos(r0.dot(r1).min(1.0)),
+            scale: [s0, s1],
+        }
+    }
+
+    /// Returns the transform at a fraction of the motion.
+    fn at(&self, x: f64) -> DAffine3 {
         let ([t0, t1], [r0, r1], [s0, s1]) = (self.translation, self.rotation, self.scale);
         let sine = libm::sin(self.half_angle);
         let rotation = if sine < 1e-9 {
@@ -105,15 +171,15 @@ impl Motion {
         }
     }
 
-    /// Returns a bounding box of everything that the box `b` passes while the shutter is open.
+    /// Returns a bounding box of everything that the box `b` passes between two fractions of the
+    /// motion.
     ///
     /// Between two times, a point is nearer to the chord of its path than an eighth of its largest
     /// acceleration, times the square of the interval.
-    pub fn aabb(&self, b: Aabb) -> Aabb {
+    fn aabb(&self, b: Aabb, [open, close]: [f64; 2]) -> Aabb {
         if b.is_empty() {
             return b;
         }
-        let [open, close] = self.shutter;
         let rotation_angle = 2.0 * self.half_angle;
         let acceleration = |p: DVec3| {
             let [p0, p1] = self.scale.map(|scale| scale * p);
@@ -122,11 +188,11 @@ impl Motion {
         };
         let corners = b.corners().map(Vec3::as_dvec3);
         let largest = corners.map(acceleration).into_iter().fold(0.0, f64::max);
-        let step = (close - open) / f64::from(BOX_STEPS);
+        let step = (close - open) / f64::from(STEPS);
         let margin = largest * step * step / 8.0;
         let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        for k in 0..=BOX_STEPS {
-            let transform = self.interpolate(open + step * f64::from(k));
+        for k in 0..=STEPS {
+            let transform = self.at(open + step * f64::from(k));
             for p in corners.map(|p| transform.transform_point3(p)) {
                 (min, max) = (min.min(p), max.max(p));
             }
@@ -138,9 +204,9 @@ impl Motion {
     }
 }
 
-/// Number of intervals of the shutter time for bounding boxes. A quarter turn adds 0.0003 of the
-/// radius to a box.
-const BOX_STEPS: u32 = 32;
+/// Number of intervals of the shutter time for bounds. A quarter turn adds 0.0003 of the radius to a
+/// box.
+const STEPS: u32 = 32;
 
 /// Rounding error of transformed points, relative to the largest coordinate.
 const ROUNDING: f64 = 1e-6;
@@ -249,6 +315,27 @@ mod tests {
             let size = (exact.max - exact.min).max_element();
             assert!((exact.min - swept.min).max_element() < 0.02 * size);
             assert!((swept.max - exact.max).max_element() < 0.02 * size);
+        }
+    }
+
+    #[test]
+    fn nested_motions_are_products() {
+        let mut next = random(5);
+        for k in 0..100 {
+            let [inner, outer] =
+                [0, 1].map(|i| [(); 2].map(|()| random_transform(&mut next, k % 3 == i)));
+            let motion = |transforms| Motion::new(transforms, [0.0, 1.0], [0.0, 1.0]).unwrap();
+            let nested = motion(inner).within(outer).unwrap();
+            let (inner, outer) = (motion(inner), motion(outer));
+            let b = Aabb { min: vec3(-0.5, 0.0, 1.0), max: vec3(0.1, 2.0, 1.5) };
+            let swept = nested.aabb(b);
+            for time in [0.0, 0.3, 0.8, 1.0] {
+                let p = vec3(0.0, 1.0, 1.2);
+                let at = nested.at(time).point(p);
+                let expected = outer.at(time).point(inner.at(time).point(p));
+                assert!((at - expected).length() < 1e-4 * (1.0 + expected.length()));
+                assert!(swept.min.cmple(at).all() && swept.max.cmpge(at).all());
+            }
         }
     }
 

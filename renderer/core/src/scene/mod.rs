@@ -38,7 +38,7 @@ pub struct Scene {
 impl Scene {
     /// Returns whether the camera or a surface moves while the shutter is open.
     pub fn moves(&self) -> bool {
-        self.camera.moves() || !self.geometry.motions.is_empty()
+        self.camera.moves() || self.geometry.moves()
     }
 
     /// Returns the point of a hit of a ray of direction `d` for texture lookups, with the footprint

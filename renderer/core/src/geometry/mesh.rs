@@ -9,7 +9,7 @@ use super::derivatives::unit_derivative;
 use super::watertight::{TriangleTest, axes_along, to_ray_frame};
 use super::{ShapeHit, ShapePoint, SurfaceDerivatives, VertexMotion};
 use glam::BVec3;
-use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
+use lightbound_math::{Aabb, Cone, Ray, Transform, Vec2, Vec3};
 
 /// Indexed triangles, counter-clockwise from the front.
 #[derive(Clone, Debug)]
@@ -284,6 +284,43 @@ impl Mesh {
         }
     }
 
+    /// Returns a cone that contains the normals of a triangle, on the side of the vertex normals, at
+    /// all times between two, between which vertices move linearly.
+    ///
+    /// The cross product of two edges is quadratic in time: a convex combination of three products
+    /// of the edges at both ends.
+    pub(crate) fn swept_normals(&self, element: u32, times: [f32; 2]) -> Cone {
+        let ends = times.map(|time| self.vertices_at(element, time));
+        let edges = ends.map(|p| [1, 2].map(|i| (p[i] - p[0]).as_dvec3()));
+        let cross = |a: usize, b: usize| edges[a][0].cross(edges[b][1]);
+        let side = f64::from(self.winding());
+        let normals =
+            [cross(0, 0), 0.5 * (cross(0, 1) + cross(1, 0)), cross(1, 1)].map(|n| side * n);
+        let shading = times.map(|time| self.vertex_normals_at(element, time));
+        let is_on_side = |sign: f64| {
+            shading.iter().flatten().flatten().map(|n| n.as_dvec3()).all(|s| {
+                normals.iter().all(|n| sign * s.dot(*n) > FACING_SLACK * s.length() * n.length())
+            })
+        };
+        let normals = match (is_on_side(1.0), is_on_side(-1.0)) {
+            (true, _) => normals,
+            (_, true) => normals.map(|n| -n),
+            _ => return Cone::SPHERE,
+        };
+        let cone = Cone::around_hull(normals.into_iter());
+        // Rounding moves vertices by an ulp or two: an angle, relative to the height of the triangle.
+        let axis = cone.axis.as_dvec3();
+        let min_area = normals.iter().map(|n| n.dot(axis)).fold(f64::INFINITY, f64::min);
+        let max_edge = edges.iter().flatten().map(|edge| edge.length()).fold(0.0, f64::max);
+        let magnitude = f64::from(Aabb::around(ends.into_iter().flatten()).magnitude());
+        let error = 8.0 * f64::from(f32::EPSILON) * magnitude * max_edge / min_area;
+        if min_area > 0.0 && error < 0.1 && cone.cos > -1.0 {
+            Cone::from_angle(cone.axis, libm::acos(cone.cos.into()) + error)
+        } else {
+            Cone::SPHERE
+        }
+    }
+
     /// Returns the texture coordinates of the vertices of a triangle; `None` for a mesh without
     /// texture coordinates.
     #[inline(always)]
@@ -346,6 +383,9 @@ impl Mesh {
         if self.mirrored { -1.0 } else { 1.0 }
     }
 }
+
+/// Cosines up to this magnitude do not determine the side of a normal, because of rounding.
+const FACING_SLACK: f64 = 1e-5;
 
 /// Normals of triangles without vertex normals.
 pub(super) const NO_NORMALS: [Vec3; 3] = [Vec3::ZERO; 3];

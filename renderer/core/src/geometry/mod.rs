@@ -100,7 +100,7 @@ pub struct Instance {
     pub transform: Transform,
     /// Index of the instance's first light in the scene. Each instance has lights of its own.
     pub first_light: u32,
-    /// Index into [`Geometry::motions`], if the instance moves. It has no lights then.
+    /// Index into [`Geometry::motions`], if the instance moves.
     pub motion: Option<u32>,
 }
 

@@ -8,7 +8,7 @@
 //! Scales are positive definite up to a common sign, so their interpolations are invertible, too.
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
-use lightbound_math::{Aabb, Transform, Vec3};
+use lightbound_math::{Aabb, Cone, Transform, Vec3};
 
 /// The motion of an instance, a light or a camera.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +128,32 @@ impl Motion {
         let inner = self.inner.aabb(b, shutter);
         self.outer.map_or(inner, |outer| outer.aabb(inner, shutter))
     }
+
+    /// Returns a cone that contains all directions of moving cones while the shutter is open. `cone`
+    /// returns the one at a transform; all its directions, or normals, must turn with the motion.
+    ///
+    /// Between two times, a direction turns no further than half their distance times the largest
+    /// angular speed from one of them.
+    pub(crate) fn sweep(&self, cone: impl Fn(&Transform) -> Cone) -> Cone {
+        let [open, close] = self.times.shutter();
+        let step = (close - open) / f64::from(STEPS);
+        let margin = 0.5 * step * self.max_angular_speed() + ANGULAR_ROUNDING;
+        let widened = |k: u32| {
+            let Cone { axis, cos } = cone(&self.at_fraction(open + step * f64::from(k)));
+            let angle = libm::acos(f64::from(cos).clamp(-1.0, 1.0));
+            Cone::from_angle(axis, angle + margin)
+        };
+        let cones: Vec<Cone> = (0..=STEPS).map(widened).collect();
+        let axes = cones.iter().map(|cone| cone.axis.as_dvec3());
+        Cone::around(Cone::mean_direction(axes.sum()), cones.into_iter())
+    }
+
+    /// Returns an upper bound on the angular speed of directions and normals, radians per motion.
+    fn max_angular_speed(&self) -> f64 {
+        let inner = self.inner.max_angular_speed();
+        // A transform enlarges small angles by no more than its condition number.
+        self.outer.map_or(inner, |outer| outer.max_angular_speed() + outer.condition() * inner)
+    }
 }
 
 /// Converts the transforms at start and end.
@@ -202,14 +228,42 @@ impl Interpolation {
         let margin = DVec3::splat(margin + ROUNDING * magnitude);
         Aabb { min: (min - margin).as_vec3(), max: (max + margin).as_vec3() }
     }
+
+    /// Returns an upper bound on the angular speed of directions and normals, radians per motion:
+    /// that of the rotation, and that of the scale, ‖S₁ − S₀‖ times the largest ‖S⁻¹‖. Eigenvalues
+    /// of interpolated scales are between those at the ends.
+    fn max_angular_speed(&self) -> f64 {
+        let [s0, s1] = self.scale;
+        2.0 * self.half_angle + norm(&(s1 - s0)) * self.max_inverse_norm()
+    }
+
+    /// Returns an upper bound on the condition number of the transforms.
+    fn condition(&self) -> f64 {
+        let [s0, s1] = self.scale;
+        norm(&s0).max(norm(&s1)) * self.max_inverse_norm()
+    }
+
+    /// Returns an upper bound on ‖S⁻¹‖ of the scales.
+    fn max_inverse_norm(&self) -> f64 {
+        let [s0, s1] = self.scale.map(|scale| norm(&scale.inverse()));
+        s0.max(s1)
+    }
+}
+
+/// Returns the Frobenius norm, which is at least the spectral norm.
+fn norm(m: &DMat3) -> f64 {
+    m.to_cols_array().map(|x| x * x).into_iter().sum::<f64>().sqrt()
 }
 
 /// Number of intervals of the shutter time for bounds. A quarter turn adds 0.0003 of the radius to a
-/// box.
+/// box, and 1.4° to a cone.
 const STEPS: u32 = 32;
 
 /// Rounding error of transformed points, relative to the largest coordinate.
 const ROUNDING: f64 = 1e-6;
+
+/// Rounding error of transformed directions, radians.
+const ANGULAR_ROUNDING: f64 = 4e-6;
 
 /// Decomposes a matrix into a rotation and a scale, `matrix = rotation · scale`, by Higham's
 /// iteration: the mean of a matrix and its inverse transpose converges to the rotation. A mirroring
@@ -337,6 +391,34 @@ mod tests {
                 assert!(swept.min.cmple(at).all() && swept.max.cmpge(at).all());
             }
         }
+    }
+
+    #[test]
+    fn swept_cones_contain_directions_and_normals_at_all_times() {
+        let mut next = random(11);
+        let mut narrow = 0;
+        for k in 0..100 {
+            let mut transforms = || {
+                let start = random_transform(&mut next, k % 3 == 0);
+                // Half of the motions are small.
+                let turn = DAffine3::from_rotation_y(0.3) * DAffine3::from_scale(DVec3::splat(1.2));
+                let end = random_transform(&mut next, k % 3 == 0);
+                [start, if k % 2 == 0 { turn * start } else { end }]
+            };
+            let motion = Motion::new(transforms(), [0.0, 1.0], [0.1, 0.9]).unwrap();
+            let motion = if k % 5 == 0 { motion.within(transforms()).unwrap() } else { motion };
+            let d = vec3(next() as f32, next() as f32, next() as f32);
+            let maps: [fn(&Transform, Vec3) -> Vec3; 2] = [Transform::vector, Transform::normal];
+            for map in maps {
+                let cone = motion.sweep(|t| Cone::from_direction(map(t, d).normalize()));
+                narrow += u32::from(cone.cos > 0.9);
+                for i in 0..=100 {
+                    let direction = map(&motion.at(0.1 + 0.008 * i as f32), d);
+                    assert!(cone.contains(direction), "{cone:?} lacks {direction}");
+                }
+            }
+        }
+        assert!(narrow > 60, "{narrow}");
     }
 
     #[test]

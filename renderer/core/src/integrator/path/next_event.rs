@@ -186,7 +186,9 @@ impl<'a> Wavefront<'a> {
                 }
             }
             let p = vertices.surface.p.get(lane);
-            if let Some(light) = self.light_picker.sample(&choice, p, vec2(u[lane], v[lane])) {
+            let (time, u) =
+                (self.paths.rays[vertices.path[lane] as usize].time, vec2(u[lane], v[lane]));
+            if let Some(light) = self.light_picker.sample(&choice, p, u, time) {
                 let pdf = probability[lane] * light.pdf;
                 vertices.light.set(lane, &light, pdf, &vertices.surface.frame(lane));
             }
@@ -273,6 +275,13 @@ impl<'a> Wavefront<'a> {
                 for (lane, &path) in paths.iter().enumerate() {
                     let Ray { o, d, .. } = self.paths.rays[path as usize];
                     let (le, pdf) = (portal.radiance(o, d), portal.pdf_li(o, d));
+                    sums[lane] += self.weighted_environment_light(path as usize, index, le, pdf);
+                }
+            }
+            for (lane, &path) in paths.iter().enumerate() {
+                let Ray { d, time, .. } = self.paths.rays[path as usize];
+                for (index, light) in scene.lights.moving_environments(time) {
+                    let (le, pdf) = (light.radiance(d), light.pdf_li(d));
                     sums[lane] += self.weighted_environment_light(path as usize, index, le, pdf);
                 }
             }

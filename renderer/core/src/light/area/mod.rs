@@ -180,6 +180,15 @@ impl AreaLight {
         self
     }
 
+    /// Returns a light with the same emission from another surface, the first element of `primitive`.
+    pub(super) fn moved_to(&self, primitive: &Primitive) -> AreaLight {
+        let light = AreaLight::new(primitive, 0, self.le, self.two_sided);
+        match self.textures.as_ref().and_then(|textures| textures.image.clone()) {
+            Some(image) => light.with_image(primitive, 0, image),
+            None => light,
+        }
+    }
+
     /// Returns the radiance emitted towards `wo` at a point with front normal `ng` (as
     /// [`crate::geometry::Surface::ng`]) and texture coordinates `uv`.
     pub fn radiance(&self, ng: Vec3, uv: Vec2, wo: Vec3) -> Vec3 {

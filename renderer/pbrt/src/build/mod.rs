@@ -22,12 +22,12 @@ use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
 use super::inputs::InputFiles;
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
-use lightbound::geometry::Motion;
+use lightbound::geometry::{Motion, MotionError};
 use lightbound::light::{EmissionImage, Lights};
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
 use lightbound::suggestion::did_you_mean;
@@ -174,8 +174,14 @@ fn build_scene(
     builder.check_media(description)?;
     builder.build_textures(description)?;
     let materials = builder.materials(description)?;
-    let mut lights = builder.lights(description, origin)?;
-    let shapes = builder.shapes(description, &materials, (origin, film.shutter), &mut lights)?;
+    let context = RenderContext {
+        origin,
+        transform_times: description.transform_times,
+        shutter: film.shutter,
+        lights_move: integrator.method.name() == MethodName::Path,
+    };
+    let mut lights = builder.lights(description, &context)?;
+    let shapes = builder.shapes(description, &materials, &context, &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
 
@@ -449,6 +455,31 @@ impl Builder<'_> {
 const RELATIVE_PATHS: &str = "check the path: file names are relative to the folder of the main \
                               scene file";
 
+/// Where and when a scene is rendered.
+struct RenderContext {
+    /// The origin, in world space.
+    origin: DVec3,
+    /// Start and end time of transforms, seconds.
+    transform_times: [f32; 2],
+    /// Times at which the shutter opens and closes, seconds.
+    shutter: [f32; 2],
+    /// Whether the integrator renders lights that move.
+    lights_move: bool,
+}
+
+impl RenderContext {
+    /// Creates the motion of an entity at `location`, as [`motion`] does.
+    fn motion(
+        &self,
+        location: &Location,
+        user: &str,
+        transforms: [DAffine3; 2],
+    ) -> Result<Motion, SceneError> {
+        Motion::new(transforms, self.transform_times, self.shutter)
+            .map_err(|error| motion_error(location, user, error))
+    }
+}
+
 /// Creates the motion of an entity at `location` between two transforms. `user` describes the
 /// entity.
 fn motion(
@@ -458,10 +489,14 @@ fn motion(
     d: &Description,
     shutter: [f32; 2],
 ) -> Result<Motion, SceneError> {
-    Motion::new(transforms, d.transform_times, shutter).map_err(|error| {
-        SceneError::at(location, format!("this {user} cannot move: {error}"))
-            .help("check the transforms at start and end time for zero, extreme or negative scales")
-    })
+    Motion::new(transforms, d.transform_times, shutter)
+        .map_err(|error| motion_error(location, user, error))
+}
+
+/// Returns the error of a motion that cannot be created.
+fn motion_error(location: &Location, user: &str, error: MotionError) -> SceneError {
+    SceneError::at(location, format!("this {user} cannot move: {error}"))
+        .help("check the transforms at start and end time for zero, extreme or negative scales")
 }
 
 /// Converts a transform. Fails if it is not invertible in single precision.

@@ -342,7 +342,8 @@ impl<'a> LightPicker<'a> {
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
     /// generate a direction to an environment light, or to one that moves or is behind a portal.
-    /// `pdf_li` is its [`Environment::pdf_li`] or [`PortalLight::pdf_li`](crate::light::PortalLight::pdf_li).
+    /// `pdf_li` is its [`Environment::pdf_li`] or
+    /// [`PortalLight::pdf_li`](crate::light::PortalLight::pdf_li).
     pub fn environment_pdf(&mut self, light: u32, wi: Vec3, pdf_li: f32) -> f32 {
         let bvh = match &self.sampler.0 {
             LightSelection::Power(table) => {

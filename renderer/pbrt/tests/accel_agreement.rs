@@ -401,7 +401,6 @@ fn moving_vertices(alpha: Option<f32>) -> Geometry {
     let mut geometry = instanced_geometry(alpha);
     geometry.primitives.extend([
         primitive(Shape::Mesh(mesh.clone()), alpha),
-        primitive(Shape::Mesh(mesh.clone()), None),
         primitive(Shape::Bilinear(patches.clone()), alpha),
     ]);
     geometry.primitives.splice(
@@ -411,7 +410,7 @@ fn moving_vertices(alpha: Option<f32>) -> Geometry {
     geometry.world.end += 2;
     geometry.groups = geometry.groups.iter().map(|group| group.start + 2..group.end + 2).collect();
     let n = geometry.primitives.len() as u32;
-    geometry.groups.push(n - 3..n);
+    geometry.groups.push(n - 2..n);
     let group = geometry.groups.len() as u32 - 1;
     let map = |x, angle| {
         DAffine3::from_translation(DVec3::new(x, 0.3, 0.0)) * DAffine3::from_rotation_x(angle)

@@ -10,6 +10,7 @@ use super::{AnyLight, AreaLight, Light, LightSample};
 use crate::geometry::{Motion, Primitive, Shape};
 use glam::DVec3;
 use lightbound_math::{Aabb, Cone, Transform, Vec2, Vec3};
+use std::sync::Arc;
 
 /// A light that moves.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ enum Source {
 struct MovingSurface {
     /// A primitive of one element, in the space that moves, or in render space.
     element: Primitive,
-    motion: Option<Motion>,
+    motion: Option<Arc<Motion>>,
     /// The light at some time, for its emission.
     light: AreaLight,
     /// The origin of render space, in world space.
@@ -59,7 +60,7 @@ impl MovingLight {
     pub fn surface(
         light: AreaLight,
         (primitive, element): (&Primitive, u32),
-        motion: Option<Motion>,
+        motion: Option<Arc<Motion>>,
         origin: DVec3,
         shutter: [f32; 2],
     ) -> MovingLight {
@@ -180,7 +181,7 @@ impl MovingSurface {
     fn extent(&self, shutter: [f32; 2]) -> (Aabb, Cone) {
         let shape = &self.element.shape;
         let bounds = shape.aabb(0);
-        let bounds = self.motion.map_or(bounds, |motion| motion.aabb(bounds));
+        let bounds = self.motion.as_ref().map_or(bounds, |motion| motion.aabb(bounds));
         let padding = Vec3::splat(16.0 * f32::EPSILON * bounds.magnitude());
         let bounds = Aabb { min: bounds.min - padding, max: bounds.max + padding };
         let cone = match (&self.motion, shape) {
@@ -239,7 +240,8 @@ mod tests {
 
     /// Returns moving area lights of all shapes, and some with moving vertices.
     fn surface_lights(motion: Motion) -> Vec<MovingLight> {
-        let surface = |primitive: &Primitive, motion| {
+        let surface = |primitive: &Primitive, motion: Option<Motion>| {
+            let motion = motion.map(Arc::new);
             let light = AreaLight::new(primitive, 0, vec3(1.0, 2.0, 3.0), false);
             MovingLight::surface(light, (primitive, 0), motion, DVec3::ZERO, TIMES)
         };
@@ -302,8 +304,13 @@ mod tests {
             let mut pairs: Vec<(AnyLight, AnyLight)> = Vec::new();
             for (_, primitive, _) in surfaces() {
                 let light = AreaLight::new(&primitive, 0, Vec3::ONE, true);
-                let moving =
-                    MovingLight::surface(light, (&primitive, 0), Some(motion), DVec3::ZERO, TIMES);
+                let moving = MovingLight::surface(
+                    light,
+                    (&primitive, 0),
+                    Some(Arc::new(motion)),
+                    DVec3::ZERO,
+                    TIMES,
+                );
                 let placed = primitive.instantiate(0, &transform).unwrap();
                 let still = AnyLight::Area(AreaLight::new(&placed, 0, Vec3::ONE, true));
                 pairs.push((moving.at(time), still));

@@ -88,7 +88,7 @@ fn shape_name(entity: &Entity) -> Result<String, SceneError> {
 fn any_area_light(
     light: AreaLight,
     (primitive, element): (&Primitive, u32),
-    motion: Option<Motion>,
+    motion: Option<Arc<Motion>>,
     context: &RenderContext,
 ) -> AnyLight {
     if motion.is_none() && !primitive.shape.vertices_move() {
@@ -418,6 +418,7 @@ impl Builder<'_> {
             }
             motion => motion,
         };
+        let place = place.map(Arc::new);
         for element in 0..primitive.shape.len() {
             let light = match primitive.instantiate(element, transform) {
                 Some(instantiated) => self
@@ -426,7 +427,7 @@ impl Builder<'_> {
                 // Without an area, the element emits nothing, but its light keeps its index.
                 None => AreaLight::new(primitive, element, Vec3::ZERO, false),
             };
-            lights.push(any_area_light(light, (primitive, element), place, context));
+            lights.push(any_area_light(light, (primitive, element), place.clone(), context));
         }
         Ok(())
     }

@@ -178,7 +178,7 @@ fn all_modes_of_light_sampling_agree_on_moving_lights() {
     let all: String = lights(None)
         .into_iter()
         .filter(|(name, _)| !name.contains(" of "))
-        .map(|(_, light)| light.replace("lamp", "first"))
+        .map(|(_, light)| light)
         .collect();
     let world = all
         + "Material \"conductor\" \"float roughness\" 0.2\n\
@@ -248,6 +248,6 @@ fn numbers_of_threads_and_accelerators_agree_on_moving_lights() {
             let overrides = Overrides { accel, ..Overrides::default() };
             render(&load_scene(&text, &files(), &overrides), 2)
         });
-        common::assert_images_agree(&images[0], &images[1], 0.03, "Embree");
+        common::assert_images_agree(&images[0], &images[1], 0.06, "Embree");
     }
 }

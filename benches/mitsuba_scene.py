@@ -79,12 +79,24 @@ class Scene:
         """The current transform."""
         start, end = self.ctms
         self.moves |= not np.array_equal(start.matrix, end.matrix)
+        return interpolate(start, end, self.motion_fraction())
+
+    def motion_fraction(self):
+        """Returns the fraction of the motion that has passed."""
         shutter = [
             self.camera[1].get(f"shutter{name}", [default])[0] if self.camera else default
             for name, default in [("open", 0.0), ("close", 1.0)]
         ]
         time = shutter[0] + self.fraction * (shutter[1] - shutter[0])
-        return interpolate(start, end, (time - self.times[0]) / (self.times[1] - self.times[0]))
+        return (time - self.times[0]) / (self.times[1] - self.times[0])
+
+    def move_vertices(self, p):
+        """Replaces the vertices of the start and the end by those in between."""
+        for name in ("P", "N"):
+            if (end := p.pop(f"{name}1", None)) is not None:
+                self.moves = True
+                start, x = np.array(p[name]), self.motion_fraction()
+                p[name] = list(start + x * (np.array(end) - start))
 
     def concat(self, transform):
         """Multiplies the active transforms."""
@@ -209,17 +221,17 @@ class Scene:
             return {"type": "envmap", "bitmap": bitmap, "scale": p.get("scale", [1.0])[0]}
         if kind == "projection" and set(p) <= {"filename", "fov", "scale"}:
             return self.projector(p)
-        assert np.array_equal(self.ctm.matrix, np.eye(4)), "lights must not be transformed"
         match kind:
             case "point" if set(p) <= {"I", "from"}:
-                return {"type": "point", "position": p["from"], "intensity": rgb(p["I"])}
+                position = self.ctm @ mi.ScalarPoint3f(p["from"])
+                return {"type": "point", "position": position, "intensity": rgb(p["I"])}
             case "distant" if set(p) <= {"L", "from", "to"}:
-                direction = list(np.subtract(p["to"], p["from"]))
+                direction = self.ctm @ mi.ScalarVector3f(np.subtract(p["to"], p["from"]))
                 return {"type": "directional", "direction": direction, "irradiance": rgb(p["L"])}
             case "spot" if set(p) <= {"I", "from", "to", "coneangle", "conedeltaangle"}:
                 return {
                     "type": "spot",
-                    "to_world": T().look_at(p["from"], p["to"], [1, 0, 0]),
+                    "to_world": self.ctm @ T().look_at(p["from"], p["to"], [1, 0, 0]),
                     "intensity": rgb(p["I"]),
                     "texture": spot_falloff(p),
                     "cutoff_angle": p["coneangle"][0],
@@ -281,6 +293,7 @@ class Scene:
 
     def shape(self, kind, p):
         material = self.material
+        self.move_vertices(p)
         if "alpha" in p:
             material = self.surfaces.masked(material, p.pop("alpha"))
         if kind == "sphere" and set(p) == {"radius"} and not material.textured:

@@ -114,6 +114,10 @@ impl OtherLights {
     pub fn of(scene: &Scene) -> OtherLights {
         let mut lights = OtherLights::default();
         for light in scene.lights.all() {
+            let light = match light {
+                AnyLight::Moving(light) => light.start(),
+                light => light,
+            };
             match light {
                 AnyLight::Point(_) => lights.point += 1,
                 AnyLight::Spot(_) => lights.spot += 1,
@@ -121,7 +125,7 @@ impl OtherLights {
                 AnyLight::Projection(_) => lights.projection += 1,
                 AnyLight::Distant(_) => lights.distant += 1,
                 AnyLight::Environment(_) | AnyLight::Portal(_) => lights.environment += 1,
-                AnyLight::Area(_) => {}
+                AnyLight::Area(_) | AnyLight::Moving(_) => {}
             }
         }
         lights

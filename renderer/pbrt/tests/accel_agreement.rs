@@ -8,7 +8,7 @@ use glam::{DAffine3, DVec3};
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{
     BilinearMesh, CurveBasis, CurveKind, CurveStyle, Curves, Disk, Geometry, Hit, Instance, Mesh,
-    Motion, Primitive, Shape, Sphere,
+    Motion, Primitive, Shape, Sphere, VertexMotion,
 };
 use lightbound::texture::Param;
 use lightbound_math::sampling::{hash, unit_float};
@@ -376,6 +376,70 @@ fn moving_instances_agree() {
     assert_agrees_with_brute_force("moving instances", geometry, &rays);
 }
 
+/// Returns meshes of triangles and patches whose vertices move, in the world and in a group with an
+/// instance that moves, too.
+fn moving_vertices(alpha: Option<f32>) -> Geometry {
+    let mut random = Random::new(18);
+    let mut motion = |n: usize| {
+        let mut points = |scale: f32| -> Vec<Vec3> {
+            let mut p = Vec3::ZERO;
+            let step = |i| {
+                p = if i % 4 == 0 { random.point_in_cube() } else { p };
+                p + scale * random.point_in_cube()
+            };
+            (0..4 * n).map(step).collect()
+        };
+        let (start, end) = (points(0.5), points(0.3));
+        (start, Some(Box::new(VertexMotion::new(end, vec![], [0.0, 1.0], [0.0, 1.0]))))
+    };
+    let ((p, vertex_motion), triangles) = (motion(40), (0..158).map(|i| [i, i + 1, i + 2]));
+    let mesh = Mesh::with_motion(p, triangles.collect(), vec![], vec![], vertex_motion).unwrap();
+    let ((p, vertex_motion), patches) =
+        (motion(8), (0..8).map(|i| [0, 1, 2, 3].map(|k| 4 * i + k)));
+    let patches =
+        BilinearMesh::with_motion(p, patches.collect(), vec![], vec![], vertex_motion).unwrap();
+    let mut geometry = instanced_geometry(alpha);
+    geometry.primitives.extend([
+        primitive(Shape::Mesh(mesh.clone()), alpha),
+        primitive(Shape::Bilinear(patches.clone()), alpha),
+    ]);
+    geometry.primitives.splice(
+        0..0,
+        [Shape::Mesh(mesh), Shape::Bilinear(patches)].map(|shape| primitive(shape, alpha)),
+    );
+    geometry.world.end += 2;
+    geometry.groups = geometry.groups.iter().map(|group| group.start + 2..group.end + 2).collect();
+    let n = geometry.primitives.len() as u32;
+    geometry.groups.push(n - 2..n);
+    let group = geometry.groups.len() as u32 - 1;
+    let map = |x, angle| {
+        DAffine3::from_translation(DVec3::new(x, 0.3, 0.0)) * DAffine3::from_rotation_x(angle)
+    };
+    let still = Instance {
+        group,
+        transform: transform(vec3(0.5, -1.0, 1.0), 0.3, Vec3::X),
+        first_light: 0,
+        motion: None,
+    };
+    let motion = Motion::new([map(-1.5, 0.0), map(0.5, 1.0)], [0.0, 1.0], [0.0, 1.0]).unwrap();
+    let (start, index) = (motion.start(), geometry.motions.len() as u32);
+    geometry.motions.push(motion);
+    geometry.instances.push(still);
+    geometry.instances.push(Instance { transform: start, motion: Some(index), ..still });
+    geometry.vertices_move = true;
+    geometry
+}
+
+#[test]
+fn moving_vertices_agree() {
+    for alpha in [None, Some(0.5)] {
+        let mut random = Random::new(19);
+        let mut rays = random.rays(4000, 2.0);
+        rays.iter_mut().for_each(|ray| ray.time = random.next());
+        assert_agrees_with_brute_force("moving vertices", moving_vertices(alpha), &rays);
+    }
+}
+
 #[test]
 fn instances_agree() {
     assert_agrees_with_brute_force(
@@ -409,6 +473,38 @@ fn bounds_contain_all_shapes() {
             );
         }
         assert!(accel.memory_bytes() > 0);
+    }
+}
+
+#[test]
+fn no_ray_escapes_a_closed_mesh_with_moving_vertices() {
+    let (positions, triangles) = sphere_mesh(20);
+    let mut random = Random::new(20);
+    let end: Vec<Vec3> =
+        positions.iter().map(|&p| 1.5 * p + 0.02 * random.point_in_cube()).collect();
+    let motion = VertexMotion::new(end, vec![], [0.0, 1.0], [0.0, 1.0]);
+    let motion = Some(Box::new(motion));
+    let mesh = Mesh::with_motion(positions, triangles, vec![], vec![], motion).unwrap();
+    let mut rays = Vec::new();
+    for element in 0..mesh.triangles().len() as u32 {
+        let time = random.next();
+        let [a, b, c] = mesh.vertices_at(element, time);
+        for o in [Vec3::ZERO, 0.1 * random.point_in_cube()] {
+            let along = random.next();
+            let targets = [a, 0.5 * (a + b), a.lerp(c, along), b.lerp(c, along)];
+            rays.extend(targets.map(|target| Ray { time, ..Ray::new(o, target - o) }));
+        }
+    }
+    let mut geometry = world(vec![primitive(Shape::Mesh(mesh), None)]);
+    geometry.vertices_move = true;
+    for accel in build_all(&Arc::new(geometry)) {
+        let (mut hits, mut occluded) = (Vec::new(), Vec::new());
+        accel.intersect_batch(&rays, &mut hits);
+        accel.occluded_batch(&rays, &mut occluded);
+        let escaped = rays.iter().zip(&hits).zip(&occluded).filter(|((ray, hit), occluded)| {
+            hit.is_miss() || !**occluded || accel.intersect(ray).is_miss() || !accel.occluded(ray)
+        });
+        assert_eq!(escaped.count(), 0, "{}", accel.name());
     }
 }
 

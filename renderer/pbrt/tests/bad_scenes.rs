@@ -180,6 +180,9 @@ Scale 1e30 1e30 1e30 Shape "trianglemesh" "point3 P" [0 0 0 1e30 0 0 0 1e30 0] =
 Shape "bilinearmesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "integer indices" [0 1 2] => 3 indices; multiple of 4
 Shape "bilinearmesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "integer indices" [0 1 2 9] => vertex 9; 4 vertices
 Shape "plymesh" => needs a file; "string filename"
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "normal N1" [0 0 1 0 0 1 0 0 1] => "N1"; no positions; "point3 P1"
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "point3 P1" [0 0 1] => 1 end positions for 3 vertices
+Shape "bilinearmesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "point3 P1" [0 0 1] => 1 end positions for 4 vertices
 Scale 1 1 0 Shape "sphere" => singular; Scale at; invertible
 Scale 1 1 0 Texture "t" "float" "checkerboard" "integer dimension" 3 => texture; singular; Scale at
 Scale 1e-60 1e-60 1e-60 Shape "sphere" => "sphere"; cannot be inverted; scale
@@ -243,6 +246,9 @@ Scale 1e-60 1e-60 1e-60 Texture "t" "float" "checkerboard" "integer dimension" 3
 
 /// Statements with missing, truncated and invalid files => parts of message and remedy.
 const INVALID_FILES: &str = r#"
+Shape "plymesh" "string filename" "good.ply" "string filename1" "none.ply" => none.ply; cannot be read; check
+Shape "plymesh" "string filename" "good.ply" "string filename1" "turned.ply" => turned.ply has 1 triangles and 0 quads; good.ply; same order
+Shape "plymesh" "string filename" "good.ply" "string filename1" "nan.ply" => good.ply; end position of vertex 2 is not finite
 Shape "plymesh" "string filename" "none.ply" => none.ply; cannot be read; check
 Shape "plymesh" "string filename" "empty" => empty; not a PLY; export
 Shape "plymesh" "string filename" "junk.bin" => junk.bin; not a PLY; export
@@ -298,6 +304,7 @@ impl SceneFolder {
         let ply = std::fs::read_to_string(file("good.ply")).unwrap();
         folder.write("cut.ply", &ply.as_bytes()[..ply.len() - 12]);
         folder.write("index.ply", ply.replace("3 0 1 2", "3 0 1 7").as_bytes());
+        folder.write("turned.ply", ply.replace("3 0 1 2", "3 0 2 1").as_bytes());
         folder.write("nan.ply", ply.replace("0 1 3", "0 nan 3").as_bytes());
         folder.write("flat.ply", ply.replace("0 1 3", "1 -1 3").as_bytes());
         let no_face = ply.replace("face 1", "face 0").replace("3 0 1 2\n", "");

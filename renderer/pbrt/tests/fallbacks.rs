@@ -70,9 +70,7 @@ Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3 0 0 4] "integer indices" [0 
 Shape "loopsubdiv" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "point2 uv" [0 0 1 0 0 1] => "point2 uv"; ignored
 Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; ignored
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => an area light with the material "interface"; it is ignored
-AreaLightSource "diffuse" ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => motion of this emissive shape; start time
-ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => motion of this light; start time
-ObjectBegin "lamp" AreaLightSource "diffuse" Shape "sphere" ObjectEnd ActiveTransform EndTime Translate 1 0 0 ObjectInstance "lamp" => motion of this emissive instance; start time
+ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "infinite" "string filename" "good.pfm" "point3 portal" [-1 -1 4  -1 1 4  1 1 4  1 -1 4] => motion of this light is not supported behind a portal; start time
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" Material "shader" "string filename" "lamp.wgsl" "texture map" "t" => trilinear or elliptical filter; bilinear
 Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5
 Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored
@@ -223,6 +221,7 @@ NamedMaterial "s" Shape "curve" "string type" "cylinder" "string basis" "bezier"
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"
+  "point3 P1" [-1 -1 4 1 -1 3 0 1 3] "normal N1" [0 1 1 0 0 1 0 0 1]
 NamedMaterial "n" Shape "loopsubdiv" "integer levels" 2 "string scheme" "loop" "point3 P" [-1 -1 4 1 -1 4 0 1 4] "integer indices" [0 1 2]
 NamedMaterial "n" Shape "bilinearmesh" "point3 P" [-1 -1 4 1 -1 4 -1 1 4 1 1 4] "integer indices" [0 1 2 3]
   "normal N" [0 0 1 0 0 1 0 0 1 0 0 1] "point2 uv" [0 0 1 0 0 1 1 1] "integer faceIndices" [0]
@@ -243,6 +242,14 @@ AttributeBegin AreaLightSource "diffuse" "string filename" "good.png" "float sca
   Shape "disk" "float height" 7 "texture alpha" "f" AttributeEnd
 CoordSysTransform "here" ObjectBegin "o" NamedMaterial "r" Shape "sphere" ObjectEnd ObjectInstance "o" Identity
 Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 3 1] ActiveTransform All ObjectInstance "o"
+Shape "plymesh" "string filename" "good.ply" "string filename1" "good.ply"
+ActiveTransform EndTime Rotate 9 0 0 1 Translate 0 1 0 ActiveTransform All
+LightSource "point" LightSource "spot" LightSource "distant" LightSource "sky" LightSource "infinite" "rgb L" [1 1 1]
+LightSource "infinite" "string filename" "good.pfm" LightSource "projection" "string filename" "good.pfm"
+LightSource "goniometric" "string filename" "good.pfm"
+AttributeBegin AreaLightSource "diffuse" "string filename" "good.png" "bool twosided" true "float power" 9
+  Shape "disk" "float height" 7 "texture alpha" "f" ObjectBegin "lamp" Shape "sphere" ObjectEnd AttributeEnd
+ObjectInstance "lamp" ObjectBegin "arm" Shape "sphere" Rotate 3 0 0 1 Shape "disk" ObjectEnd ObjectInstance "arm"
 "#;
 
 /// Placeholders in [`SUPPORTED`] and the entities to replace them with, one per line.
@@ -381,6 +388,37 @@ fn unsupported_features_give_one_warning() {
             "{text}\n  {}",
             folder.check_fallback(&format!("WorldBegin\n{COMMON}\n{text}\n"), 3, parts)?
         ))
+    }));
+}
+
+#[test]
+fn lights_of_lightcuts_do_not_move() {
+    let folder = SceneFolder::new();
+    let cases = [
+        ("LightSource \"point\"", "motion of this light is not supported by lightcuts"),
+        (
+            "LightSource \"infinite\" \"string filename\" \"good.pfm\"",
+            "motion of this light is not supported by lightcuts",
+        ),
+        (
+            "AreaLightSource \"diffuse\" Shape \"disk\"",
+            "motion of this emissive shape is not supported by lightcuts",
+        ),
+        (
+            "ActiveTransform All Identity ObjectBegin \"o\" AreaLightSource \"diffuse\" Shape \"disk\" \
+             ObjectEnd ActiveTransform EndTime Translate 1 0 0 ObjectInstance \"o\"",
+            "motion of this emissive instance is not supported by lightcuts",
+        ),
+        (
+            "ActiveTransform All Identity AreaLightSource \"diffuse\" Shape \"trianglemesh\" \
+             \"point3 P\" [0 0 3 1 0 3 0 1 3] \"point3 P1\" [0 0 4 1 0 3 0 1 3]",
+            "moving vertices of this emissive shape are not supported by lightcuts",
+        ),
+    ];
+    let head = "Integrator \"lightcuts\" WorldBegin ActiveTransform EndTime Translate 1 0 0 ActiveTransform All\n";
+    assert_no_failures(cases.iter().filter_map(|(world, part)| {
+        let parts = format!("{part}; start time");
+        folder.check_fallback(&format!("{head}{world}\n"), 2, &parts)
     }));
 }
 

@@ -82,6 +82,164 @@ fn image_of_a_moving_shape_is_the_mean_over_the_shutter_time() {
     assert_columns(&scene(&head, [2.0, 10.0], &world), &exact);
 }
 
+/// Returns [`BAR`] with vertices that move by `to` from −0.75 in x.
+fn bar_with_moving_vertices(to: f64) -> String {
+    let corners = |x: f64| {
+        format!("[{} -2 0  {} -2 0  {} 2 0  {} 2 0]", x - 0.25, x + 0.25, x + 0.25, x - 0.25)
+    };
+    format!(
+        "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \"point3 P\" {} \"point3 P1\" {}\n",
+        corners(-0.75),
+        corners(-0.75 + to)
+    )
+}
+
+#[test]
+fn moving_vertices_look_like_a_moving_shape() {
+    for shutter in [[0.0, 1.0], [0.25, 0.75]] {
+        let exact = exact_columns(shutter).into_iter().map(|x| (shutter[1] - shutter[0]) * x);
+        let (exact, shutter): (Vec<f64>, _) = (exact.collect(), shutter.map(|t| t as f32));
+        assert_columns(&scene(VIEW, shutter, &bar_with_moving_vertices(1.5)), &exact);
+        // Vertices of a shape, or of an instance, that moves: half of the way each.
+        let motion = "ActiveTransform EndTime Translate 0.75 0 0\nActiveTransform All\n";
+        let shape = motion.to_string() + &bar_with_moving_vertices(0.75);
+        assert_columns(&scene(VIEW, shutter, &shape), &exact);
+        let object = bar_with_moving_vertices(0.75);
+        let instance =
+            format!("ObjectBegin \"bar\" {object} ObjectEnd {motion} ObjectInstance \"bar\"\n");
+        assert_columns(&scene(VIEW, shutter, &instance), &exact);
+    }
+    // The corners of a patch are in another order.
+    let patch = "Shape \"bilinearmesh\" \"point3 P\" [-1 -2 0  -0.5 -2 0  -1 2 0  -0.5 2 0]\n\
+                 \"point3 P1\" [0.5 -2 0  1 -2 0  0.5 2 0  1 2 0]\n";
+    assert_columns(&scene(VIEW, [0.0, 1.0], patch), &exact_columns([0.0, 1.0]));
+}
+
+#[test]
+fn moving_shapes_of_objects_look_like_moving_shapes() {
+    let exact = exact_columns([0.0, 1.0]);
+    let slide = |start: f64, end: f64| {
+        format!(
+            "ActiveTransform StartTime Translate {start} 0 0\n\
+             ActiveTransform EndTime Translate {end} 0 0\nActiveTransform All\n"
+        )
+    };
+    let object = |shape: &str, instance: &str| {
+        format!(
+            "ObjectBegin \"o\" {shape} {BAR} ObjectEnd\n\
+             AttributeBegin {instance} ObjectInstance \"o\" AttributeEnd\n"
+        )
+    };
+    for world in [
+        object(&slide(-0.75, 0.75), ""),
+        object(&slide(-0.25, 1.25), "Translate -0.5 0 0\n"),
+        object(&slide(0.0, 0.5), &slide(-0.75, 0.25)),
+        // Half a turn of the instance makes the shape move in the opposite direction.
+        object(&slide(0.75, -0.75), "Rotate 180 0 0 1\n"),
+    ] {
+        assert_columns(&scene(VIEW, [0.0, 1.0], &world), &exact);
+    }
+    // Shapes that are at rest within the object, and other instances, keep their place.
+    let shapes = format!("{} {BAR} ObjectEnd", slide(-0.75, 0.75));
+    let rest = "AttributeBegin Translate 0 0 -1 Scale 0.1 0.1 0.1 Shape \"sphere\" AttributeEnd\n";
+    let world = format!("ObjectBegin \"o\" {rest} {shapes} ObjectInstance \"o\"\n");
+    let plain = rest.to_string() + SLIDE + BAR;
+    let [a, b] =
+        [world, plain].map(|world| columns(&render_scene(&scene(VIEW, [0.0, 1.0], &world))));
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 0.015), "{a:?} {b:?}");
+}
+
+#[test]
+fn ply_files_at_two_times_move_vertices() {
+    let ply = |x: f64, face: &str| {
+        format!(
+            "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n\
+             property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n\
+             {} -2 0\n{} -2 0\n{} 2 0\n{} 2 0\n{face}\n",
+            x - 0.25,
+            x + 0.25,
+            x + 0.25,
+            x - 0.25
+        )
+    };
+    let shape = "Shape \"plymesh\" \"string filename\" \"a.ply\" \"string filename1\" \"b.ply\"\n";
+    let text = scene(VIEW, [0.0, 1.0], shape);
+    let exact = exact_columns([0.0, 1.0]);
+    for face in ["4 0 1 2 3", "3 0 1 2\n3 0 2 3"] {
+        let face_count = format!("face {}", face.lines().count());
+        let file = |x| ply(x, face).replace("face 1", &face_count).into_bytes();
+        let files = [("a.ply", file(-0.75)), ("b.ply", file(0.75))];
+        let image = render(&load_scene(&text, &files, &Overrides::default()), 2);
+        let found = columns(&image);
+        let differences = found.iter().zip(&exact).map(|(a, b)| (a - b).abs());
+        assert!(differences.fold(0.0, f64::max) < 0.015, "{face}: {found:?}");
+    }
+}
+
+/// Returns a sphere of triangles with vertex normals. It grows and moves to the position `x` at the
+/// end, or is as it is at a fraction of the motion.
+fn growing_ball(x: f64, still_at: Option<f64>) -> String {
+    let (rings, sectors) = (8, 16);
+    let (mut start, mut end, mut n, mut indices) =
+        (String::new(), String::new(), String::new(), String::new());
+    for (i, j) in (0..=rings).flat_map(|i| (0..sectors).map(move |j| (i, j))) {
+        let (theta, phi) = (
+            f64::from(i) / f64::from(rings) * std::f64::consts::PI,
+            f64::from(j) / f64::from(sectors) * std::f64::consts::TAU,
+        );
+        let d = [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()];
+        let (a, b) = (d.map(|d| 0.4 * d), [x + 0.6 * d[0], 0.3 + 0.5 * d[1], 0.4 * d[2]]);
+        let f = still_at.unwrap_or(0.0);
+        let at = [0, 1, 2].map(|k| a[k] + f * (b[k] - a[k]));
+        start += &format!("{} {} {} ", at[0], at[1], at[2]);
+        end += &format!("{} {} {} ", b[0], b[1], b[2]);
+        n += &format!("{} {} {} ", d[0], d[1], d[2]);
+        if i < rings {
+            let at = |i: i32, j: i32| i * sectors + j % sectors;
+            let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+            indices += &format!("{a} {b} {c} {a} {c} {d} ");
+        }
+    }
+    let end = still_at.map_or(format!("\"point3 P1\" [{end}]"), |_| String::new());
+    format!(
+        "Shape \"trianglemesh\" \"integer indices\" [{indices}] \"point3 P\" [{start}] \"normal N\" [{n}] {end}\n"
+    )
+}
+
+#[test]
+fn moving_vertices_look_like_the_mean_of_many_stills() {
+    let world = |still_at| {
+        "Material \"diffuse\" \"rgb reflectance\" [0.7 0.5 0.3]\n\
+         LightSource \"point\" \"point3 from\" [1 2 3] \"rgb I\" [4 4 4]\n\
+         Shape \"disk\" \"float radius\" 3 \"float height\" -0.5\n"
+            .to_string()
+            + &growing_ball(0.5, still_at)
+    };
+    let image = |still_at, seed| {
+        let text = scene(VIEW, [0.0, 1.0], &world(still_at));
+        let text =
+            text.replace("\"path\" \"integer maxdepth\" 2", "\"path\" \"integer maxdepth\" 3");
+        render_text(&text, &Overrides { seed: Some(seed), ..Overrides::default() }, 2)
+    };
+    let moving = (0..4).map(|seed| image(None, seed));
+    let stills = 32;
+    let still =
+        (0..stills).map(|k| image(Some((f64::from(k) + 0.5) / f64::from(stills)), 1000 + k));
+    let mean = |images: Vec<RenderedImage>| {
+        let n = images.len() as f64;
+        (0..SIDE * SIDE)
+            .map(|i| images.iter().map(|image| f64::from(image.radiance[i][1])).sum::<f64>() / n)
+            .collect::<Vec<f64>>()
+    };
+    let (moving, still) = (mean(moving.collect()), mean(still.collect()));
+    let ratio = moving.iter().sum::<f64>() / still.iter().sum::<f64>();
+    assert!((ratio - 1.0).abs() < 2e-3, "{ratio}");
+    let rms = moving.iter().zip(&still).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    let rms = (rms / moving.len() as f64).sqrt();
+    let scale = still.iter().sum::<f64>() / still.len() as f64;
+    assert!(rms < 0.02 * scale, "{rms} of {scale}");
+}
+
 #[test]
 fn moving_camera_sees_the_opposite_motion() {
     // The transform of the camera maps the world to camera space.

@@ -1,7 +1,7 @@
 //! The built-in acceleration structure: a BVH per group, and one over the instances.
 //!
-//! Triangles are stored in BVH order in blocks of four ([`TriangleBlock`]); other shapes are tested
-//! one at a time. A triangle takes 44 bytes in full blocks, and about 80 bytes on average with the
+//! Triangles are stored in BVH order in blocks of four ([`TriangleBlock`]); other shapes, and
+//! triangles whose vertices move, are tested one at a time. A triangle takes 44 bytes in full blocks, and about 80 bytes on average with the
 //! nodes; rays do not access the mesh itself. Where surfaces coincide, the one with the lowest
 //! indices is hit, so results do not depend on the BVH.
 
@@ -31,9 +31,9 @@ pub(super) struct Builtin {
 
 /// BVHs over one range of primitives.
 struct Group {
-    /// BVH over all triangles.
+    /// BVH over all triangles whose vertices do not move.
     triangles: Bvh<TriangleBlock>,
-    /// BVH over all non-triangle elements; leaves are pairs of primitive and element.
+    /// BVH over all other elements; leaves are pairs of primitive and element.
     shapes: Bvh<(u32, u32)>,
     /// Whether any primitive needs the alpha test.
     has_alpha: bool,
@@ -222,7 +222,9 @@ impl Group {
         for primitive in primitives {
             let first = starts[starts.len() - 1];
             let shape = &primitive.shape;
-            if let Shape::Mesh(mesh) = shape {
+            if let Shape::Mesh(mesh) = shape
+                && !mesh.moves()
+            {
                 let bounds = |t: usize| {
                     let vertices = mesh.triangles()[t].map(|i| mesh.positions()[i as usize]);
                     Element::new(&Aabb::around(vertices), first + t as u32)
@@ -347,7 +349,7 @@ impl Group {
         }
     }
 
-    /// Reports the candidates among non-triangle shapes.
+    /// Reports the candidates among elements that are tested one at a time.
     #[inline(never)]
     fn trace_shapes<S: Simd>(
         &self,

@@ -112,8 +112,8 @@ fn to_local(ray: &Ray, transform: &Transform) -> Ray {
     Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray }
 }
 
-/// Returns the nearest hit of a non-triangle element that passes the alpha test. `ray.tmax` is
-/// inclusive.
+/// Returns the nearest hit, with an element that is tested alone, that passes the alpha test.
+/// `ray.tmax` is inclusive.
 fn nearest_accepted(
     geometry: &Geometry,
     primitive: u32,

@@ -6,7 +6,7 @@
 
 use super::derivatives::unit_derivative;
 use super::mesh::{self, MeshError};
-use super::{ShapeHit, ShapePoint, SurfaceDerivatives};
+use super::{ShapeHit, ShapePoint, SurfaceDerivatives, VertexMotion};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 
@@ -19,6 +19,7 @@ pub struct BilinearMesh {
     uvs: Vec<Vec2>,
     /// Whether the front is the side of ∂p/∂v × ∂p/∂u instead of ∂p/∂u × ∂p/∂v.
     mirrored: bool,
+    motion: Option<Box<VertexMotion>>,
 }
 
 /// The corners of a patch: p(0,0), p(1,0), p(0,1), p(1,1).
@@ -37,11 +38,29 @@ impl BilinearMesh {
     pub fn new(
         positions: Vec<Vec3>,
         patches: Vec<[u32; 4]>,
+        normals: Vec<Vec3>,
+        uvs: Vec<Vec2>,
+    ) -> Result<BilinearMesh, MeshError> {
+        BilinearMesh::with_motion(positions, patches, normals, uvs, None)
+    }
+
+    /// Creates a mesh like [`BilinearMesh::new`], with vertices that may move. `positions` and
+    /// `normals` are those at the start of the motion.
+    ///
+    /// # Errors
+    /// In the same cases as [`super::Mesh::with_motion`].
+    pub fn with_motion(
+        positions: Vec<Vec3>,
+        patches: Vec<[u32; 4]>,
         mut normals: Vec<Vec3>,
         mut uvs: Vec<Vec2>,
+        mut motion: Option<Box<VertexMotion>>,
     ) -> Result<BilinearMesh, MeshError> {
         mesh::validate(&positions, &patches, &mut normals, &mut uvs)?;
-        Ok(BilinearMesh { positions, patches, normals, uvs, mirrored: false })
+        if let Some(motion) = &mut motion {
+            motion.validate(&positions, &normals)?;
+        }
+        Ok(BilinearMesh { positions, patches, normals, uvs, mirrored: false, motion })
     }
 
     /// Transforms the patches. The front is preserved even if the transform swaps handedness.
@@ -55,8 +74,12 @@ impl BilinearMesh {
         for n in &mut self.normals {
             *n = transform.normal(*n);
         }
+        if let Some(motion) = &mut self.motion {
+            motion.transform(transform);
+        }
         let mirrored = self.mirrored != transform.swaps_handedness();
-        let mesh = BilinearMesh::new(self.positions, self.patches, self.normals, self.uvs)?;
+        let BilinearMesh { positions, patches, normals, uvs, motion, .. } = self;
+        let mesh = BilinearMesh::with_motion(positions, patches, normals, uvs, motion)?;
         Ok(BilinearMesh { mirrored, ..mesh })
     }
 
@@ -77,10 +100,27 @@ impl BilinearMesh {
             normals: mesh::gather(&self.normals, indices),
             uvs: mesh::gather(&self.uvs, indices),
             mirrored: self.mirrored,
+            motion: self.motion.as_ref().map(|motion| Box::new(motion.extract(indices))),
         }
     }
 
-    /// Returns the corners of a patch.
+    /// Extracts one patch as it is at `time`, seconds, as a mesh of its own.
+    pub(super) fn extract_at(&self, element: u32, time: f32) -> BilinearMesh {
+        let still = BilinearMesh { motion: None, ..self.extract(element) };
+        let positions = self.patch_at(element, time).corners.to_vec();
+        let normals = match self.normals.is_empty() {
+            true => Vec::new(),
+            false => self.normals_at(element, time).map(mesh::normalize).to_vec(),
+        };
+        BilinearMesh { positions, normals, ..still }
+    }
+
+    /// Returns whether vertices move.
+    pub fn moves(&self) -> bool {
+        self.motion.is_some()
+    }
+
+    /// Returns the corners of a patch, at the start of a motion.
     pub(crate) fn patch(&self, element: u32) -> Patch {
         Patch { corners: self.patches[element as usize].map(|i| self.positions[i as usize]) }
     }
@@ -92,13 +132,36 @@ impl BilinearMesh {
             || self.patches[element as usize].map(|i| self.uvs[i as usize]) == DEFAULT
     }
 
+    /// Returns the corners of a patch at `time`, seconds.
+    fn patch_at(&self, element: u32, time: f32) -> Patch {
+        match &self.motion {
+            None => self.patch(element),
+            Some(motion) => Patch {
+                corners: motion.positions(&self.positions, self.patches[element as usize], time),
+            },
+        }
+    }
+
+    /// Returns the normals at the corners of a patch at `time`, seconds, not normalised. The mesh
+    /// must have normals.
+    fn normals_at(&self, element: u32, time: f32) -> [Vec3; 4] {
+        let indices = self.patches[element as usize];
+        match &self.motion {
+            None => indices.map(|i| self.normals[i as usize]),
+            Some(motion) => motion.normals(&self.normals, indices, time),
+        }
+    }
+
     pub(super) fn aabb(&self, element: u32) -> Aabb {
-        Aabb::around(self.patch(element).corners)
+        match &self.motion {
+            None => Aabb::around(self.patch(element).corners),
+            Some(motion) => motion.aabb(&self.positions, self.patches[element as usize]),
+        }
     }
 
     pub(super) fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
         let in_range = |h: &ShapeHit| h.t >= ray.tmin && h.t < ray.tmax;
-        self.patch(element)
+        self.patch_at(element, ray.time)
             .line_hits(ray)
             .into_iter()
             .flatten()
@@ -106,15 +169,15 @@ impl BilinearMesh {
             .min_by(|a, b| a.t.total_cmp(&b.t))
     }
 
-    pub(crate) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
-        let patch = self.patch(element);
+    pub(crate) fn point(&self, element: u32, u: f32, v: f32, time: f32) -> ShapePoint {
+        let patch = self.patch_at(element, time);
         let indices = self.patches[element as usize].map(|i| i as usize);
         let (pu, pv) = patch.derivatives(u, v);
         let ng = if self.mirrored { -patch.normal(u, v) } else { patch.normal(u, v) };
         let ns = if self.normals.is_empty() {
             ng
         } else {
-            bilerp(indices.map(|i| self.normals[i]), u, v).try_normalize().unwrap_or(ng)
+            bilerp(self.normals_at(element, time), u, v).try_normalize().unwrap_or(ng)
         };
         let (uv, dpdu) = if self.uvs.is_empty() {
             (Vec2::new(u, v), pu)
@@ -132,8 +195,14 @@ impl BilinearMesh {
         ShapePoint { p: patch.at(u, v), ng, ns, uv, dpdu, magnitude, extent, clearance: 0.0 }
     }
 
-    pub(super) fn derivatives(&self, element: u32, u: f32, v: f32) -> SurfaceDerivatives {
-        let patch = self.patch(element);
+    pub(super) fn derivatives(
+        &self,
+        element: u32,
+        u: f32,
+        v: f32,
+        time: f32,
+    ) -> SurfaceDerivatives {
+        let patch = self.patch_at(element, time);
         let indices = self.patches[element as usize].map(|i| i as usize);
         let (dpdu, dpdv) = patch.derivatives(u, v);
         let normal =
@@ -145,7 +214,7 @@ impl BilinearMesh {
             let side = if self.mirrored { -1.0 } else { 1.0 };
             normal(side * dpdu.cross(dpdv), side * dpdu.cross(mixed), side * mixed.cross(dpdv))
         } else {
-            let n = indices.map(|i| self.normals[i]);
+            let n = self.normals_at(element, time);
             let (by_u, by_v) =
                 ((n[1] - n[0]).lerp(n[3] - n[2], v), (n[2] - n[0]).lerp(n[3] - n[1], u));
             normal(bilerp(n, u, v), by_u, by_v)
@@ -158,6 +227,7 @@ impl BilinearMesh {
         by_surface.chain((t[1] - t[0]).lerp(t[3] - t[2], v), (t[2] - t[0]).lerp(t[3] - t[1], u))
     }
 
+    /// Returns the area of a patch, at the start of a motion.
     pub(super) fn area(&self, element: u32) -> f32 {
         self.patch(element).area()
     }
@@ -318,11 +388,11 @@ mod tests {
             let v = |k| Vec3::new(random(i, k), random(i, k + 1), random(i, k + 2));
             let m = mesh([v(0), v(3), v(6), v(9)]);
             let (u, w) = (0.5 + 0.5 * random(i, 20), 0.5 + 0.5 * random(i, 21));
-            let target = m.point(0, u, w).p;
+            let target = m.point(0, u, w, 0.0).p;
             let ray = Ray::new(5.0 * v(12), 0.7 * (target - 5.0 * v(12)));
             let h = m.intersect(0, &ray).unwrap_or_else(|| panic!("{i} misses"));
             assert!(h.t <= 1.0 / 0.7 + 1e-4, "{i}: the hit is beyond the target");
-            assert!((m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-4, "{i}");
+            assert!((m.point(0, h.u, h.v, 0.0).p - ray.at(h.t)).length() < 1e-4, "{i}");
             assert_eq!(m.intersect(0, &Ray { tmin: h.t, ..ray }), Some(h));
             assert!(m.intersect(0, &Ray { tmax: h.t, ..ray }).is_none());
         }
@@ -333,16 +403,16 @@ mod tests {
         let m = mesh(square());
         let h = m.intersect(0, &Ray::new(Vec3::new(0.25, 0.75, 2.0), -Vec3::Z)).unwrap();
         assert_eq!(h, ShapeHit { t: 2.0, u: 0.25, v: 0.75 });
-        assert_eq!(m.point(0, h.u, h.v).ng, Vec3::Z);
+        assert_eq!(m.point(0, h.u, h.v, 0.0).ng, Vec3::Z);
         assert_eq!(m.intersect(0, &Ray::new(Vec3::new(1.25, 0.75, 2.0), -Vec3::Z)), None);
         // Two equal corners make a triangle; four equal corners a point, which rays miss.
         let triangle = mesh([Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Y]);
         let h = triangle.intersect(0, &Ray::new(Vec3::new(0.25, 0.5, 2.0), -Vec3::Z)).unwrap();
-        assert!((triangle.point(0, h.u, h.v).p - Vec3::new(0.25, 0.5, 0.0)).length() < 1e-6);
-        assert_eq!(triangle.point(0, 0.5, 1.0).ng, Vec3::Z);
+        assert!((triangle.point(0, h.u, h.v, 0.0).p - Vec3::new(0.25, 0.5, 0.0)).length() < 1e-6);
+        assert_eq!(triangle.point(0, 0.5, 1.0, 0.0).ng, Vec3::Z);
         let dot = mesh([Vec3::ONE; 4]);
         assert_eq!(dot.intersect(0, &Ray::new(Vec3::ZERO, Vec3::ONE)), None);
-        assert!(dot.point(0, 0.5, 0.5).ng.is_normalized());
+        assert!(dot.point(0, 0.5, 0.5, 0.0).ng.is_normalized());
         assert_eq!(dot.area(0), 0.0);
     }
 
@@ -354,7 +424,7 @@ mod tests {
         assert!((saddle.area(0) - 1.280_789).abs() < 1e-3, "{}", saddle.area(0));
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
         let m = mesh(square()).transformed(&mirror).unwrap();
-        let at = m.point(0, 0.25, 0.5);
+        let at = m.point(0, 0.25, 0.5, 0.0);
         assert_eq!(
             (at.p, at.ng, at.uv, m.area(0)),
             (Vec3::new(-0.5, 0.5, 0.0), Vec3::Z, Vec2::new(0.25, 0.5), 2.0)
@@ -366,7 +436,7 @@ mod tests {
         let p = square().to_vec();
         let uvs = p.iter().map(|p| Vec2::new(4.0 * p.y, 2.0 * p.x)).collect();
         let m = BilinearMesh::new(p, vec![[0, 1, 2, 3]], vec![-Vec3::Z; 4], uvs).unwrap();
-        let at = m.point(0, 0.25, 0.5);
+        let at = m.point(0, 0.25, 0.5, 0.0);
         assert_eq!((at.uv, at.ns, at.ng), (Vec2::new(2.0, 0.5), -Vec3::Z, Vec3::Z));
         assert!((at.dpdu - Vec3::Y / 4.0).length() < 1e-6, "{}", at.dpdu);
     }

@@ -57,11 +57,11 @@ pub(super) fn unit_derivative(n: Vec3, dn: Vec3) -> Vec3 {
 
 impl Shape {
     /// Returns the derivatives at surface coordinates (u, v), for the normals of
-    /// [`Shape::point`] and a ray of direction `d`.
-    fn derivatives(&self, element: u32, u: f32, v: f32, d: Vec3) -> SurfaceDerivatives {
+    /// [`Shape::point`] and a ray of direction `d` at `time`, seconds.
+    fn derivatives(&self, element: u32, u: f32, v: f32, d: Vec3, time: f32) -> SurfaceDerivatives {
         match self {
-            Shape::Mesh(m) => m.derivatives(element, u, v),
-            Shape::Bilinear(b) => b.derivatives(element, u, v),
+            Shape::Mesh(m) => m.derivatives(element, u, v, time),
+            Shape::Bilinear(b) => b.derivatives(element, u, v, time),
             Shape::Sphere(s) => s.derivatives(u, v),
             Shape::Disk(d) => d.derivatives(u, v),
             Shape::Cylinder(c) => c.derivatives(u),
@@ -82,13 +82,13 @@ impl Geometry {
         let primitive = &self.primitives[hit.primitive as usize];
         let (sign, shape) = (primitive.normal_sign(), &primitive.shape);
         if hit.instance == Hit::NONE {
-            let derivatives = shape.derivatives(hit.element, hit.u, hit.v, d);
+            let derivatives = shape.derivatives(hit.element, hit.u, hit.v, d, hit.time);
             return derivatives.map(|dp| dp, |dn| sign * dn);
         }
         let t = self.instance_transform(hit.instance, hit.time);
         let d = t.inverse().vector(d);
-        let derivatives = shape.derivatives(hit.element, hit.u, hit.v, d);
-        let n = t.normal(shape.point(hit.element, hit.u, hit.v, d).ns);
+        let derivatives = shape.derivatives(hit.element, hit.u, hit.v, d, hit.time);
+        let n = t.normal(shape.point(hit.element, hit.u, hit.v, d, hit.time).ns);
         derivatives
             .map(|dp| t.vector(dp), |dn| sign * unit_derivative(n, t.normal(dn)))
             .finite_or_zero()
@@ -200,10 +200,10 @@ mod tests {
     fn undefined_derivatives_are_zero() {
         let p = vec![Vec3::ZERO, Vec3::X, Vec3::Y];
         let same = Mesh::new(p, vec![[0, 1, 2]], vec![], vec![vec2(0.5, 0.5); 3]).unwrap();
-        let derivatives = Shape::Mesh(same).derivatives(0, 0.3, 0.3, -Vec3::Z);
+        let derivatives = Shape::Mesh(same).derivatives(0, 0.3, 0.3, -Vec3::Z, 0.0);
         assert_eq!(derivatives, SurfaceDerivatives::default());
         let sphere = Shape::Sphere(Sphere::full(&Transform::IDENTITY, 1.0).unwrap());
-        let pole = sphere.derivatives(0, 0.5, 1.0, -Vec3::Z);
+        let pole = sphere.derivatives(0, 0.5, 1.0, -Vec3::Z, 0.0);
         assert!(
             pole.dpdu.length() < 1e-6 && (pole.dpdv.length() - std::f32::consts::PI).abs() < 1e-5
         );

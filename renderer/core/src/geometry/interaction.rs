@@ -115,8 +115,9 @@ impl TriangleColumns {
 
     #[inline(always)]
     fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, normal_sign: f32, d: Vec3) {
-        set_vertices(&mut self.p, lane, mesh.vertices(hit.element));
-        let (n, uv) = (mesh.vertex_normals(hit.element), mesh.vertex_uvs(hit.element));
+        set_vertices(&mut self.p, lane, mesh.vertices_at(hit.element, hit.time));
+        let n = mesh.vertex_normals_at(hit.element, hit.time);
+        let uv = mesh.vertex_uvs(hit.element);
         self.has_normals |= n.is_some();
         if self.has_normals {
             set_vertices(&mut self.n, lane, n.unwrap_or(NO_NORMALS));
@@ -210,7 +211,7 @@ fn compute<S: Simd>(_: S, input: &TriangleColumns, output: &mut InteractionColum
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Instance, Primitive, Sphere};
+    use super::super::{Instance, Primitive, Sphere, VertexMotion};
     use super::*;
     use glam::{DAffine3, dvec3};
     use lightbound_math::sampling::testing::points;
@@ -239,6 +240,17 @@ mod tests {
         .unwrap()
     }
 
+    /// Returns a triangle strip whose vertices and normals move.
+    fn moving_strip() -> Mesh {
+        let strip = triangle_strip(true, true);
+        let end = strip.positions().iter().map(|p| 0.5 * *p + Vec3::X).collect();
+        let end_normals = strip.normals().iter().map(|n| vec3(n.y, n.x, n.z)).collect();
+        let motion = VertexMotion::new(end, end_normals, [0.0, 1.0], [0.0, 1.0]);
+        let (p, n) = (strip.positions().to_vec(), strip.normals().to_vec());
+        let motion = Some(Box::new(motion));
+        Mesh::with_motion(p, strip.triangles().to_vec(), n, vec![], motion).unwrap()
+    }
+
     #[test]
     fn vectorised_interactions_match_single_hits_bit_for_bit() {
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 0.5))).unwrap();
@@ -250,7 +262,10 @@ mod tests {
         ];
         let mirrored = meshes.iter().map(|mesh| mesh.clone().transformed(&mirror).unwrap());
         let shapes = meshes.iter().cloned().chain(mirrored).map(Shape::Mesh);
-        let shapes = shapes.chain([Shape::Sphere(Sphere::full(&mirror, 1.0).unwrap())]);
+        let shapes = shapes.chain([
+            Shape::Sphere(Sphere::full(&mirror, 1.0).unwrap()),
+            Shape::Mesh(moving_strip()),
+        ]);
         let primitives: Vec<_> = (0..)
             .zip(shapes)
             .map(|(i, shape)| Primitive {
@@ -279,7 +294,7 @@ mod tests {
                 let element = i % geometry.primitives[primitive as usize].shape.len();
                 let (u, v) = (at.x.min(at.y), (at.x - at.y).abs());
                 let ray = Ray::new(Vec3::ZERO, vec3(d.x, d.y - 0.5, 0.4).normalize());
-                let hit = Hit { t: 1.0, u, v, primitive, element, instance, time: 0.0 };
+                let hit = Hit { t: 1.0, u, v, primitive, element, instance, time: d.x };
                 hits.push((hit, ray));
             }
         }

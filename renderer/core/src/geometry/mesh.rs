@@ -7,9 +7,9 @@
 
 use super::derivatives::unit_derivative;
 use super::watertight::{TriangleTest, axes_along, to_ray_frame};
-use super::{ShapeHit, ShapePoint, SurfaceDerivatives};
+use super::{ShapeHit, ShapePoint, SurfaceDerivatives, VertexMotion};
 use glam::BVec3;
-use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
+use lightbound_math::{Aabb, Cone, Ray, Transform, Vec2, Vec3};
 
 /// Indexed triangles, counter-clockwise from the front.
 #[derive(Clone, Debug)]
@@ -21,6 +21,7 @@ pub struct Mesh {
     degenerate_triangles: usize,
     /// Whether triangles are clockwise from the front.
     mirrored: bool,
+    motion: Option<Box<VertexMotion>>,
 }
 
 /// Why the arrays of a mesh are invalid.
@@ -56,6 +57,17 @@ pub enum MeshError {
         /// Its position.
         position: Vec3,
     },
+    /// A position at the end of a motion, or the distance to it, is infinite or NaN.
+    #[error("the end position of vertex {vertex} is not finite or too far away: ({}, {}, {})", .position.x, .position.y, .position.z)]
+    EndNotFinite {
+        /// The vertex.
+        vertex: usize,
+        /// Its position at the end.
+        position: Vec3,
+    },
+    /// Vertices have normals at the end of a motion only.
+    #[error("end normals, but no normals at the start")]
+    EndNormals,
     /// Too many vertices or elements for 32-bit indices.
     #[error("a mesh may have at most 2^32 - 2 {items}, found {count}; split it")]
     TooMany {
@@ -107,7 +119,7 @@ pub(super) fn validate<const N: usize>(
 
 /// Normalises in double precision, so that short and long normals keep their direction; zero for
 /// vectors without a direction.
-fn normalize(n: Vec3) -> Vec3 {
+pub(super) fn normalize(n: Vec3) -> Vec3 {
     if n.is_normalized() { n } else { n.as_dvec3().normalize_or_zero().as_vec3() }
 }
 
@@ -123,15 +135,37 @@ impl Mesh {
     /// there are more than 2³² − 2 vertices or triangles.
     pub fn new(
         positions: Vec<Vec3>,
+        triangles: Vec<[u32; 3]>,
+        normals: Vec<Vec3>,
+        uvs: Vec<Vec2>,
+    ) -> Result<Mesh, MeshError> {
+        Mesh::with_motion(positions, triangles, normals, uvs, None)
+    }
+
+    /// Creates a mesh like [`Mesh::new`], with vertices that may move. `positions` and `normals` are
+    /// those at the start of the motion. Triangles with zero area at all times are discarded.
+    ///
+    /// # Errors
+    /// Also if the arrays of the motion do not fit, or the path of a vertex is not finite.
+    pub fn with_motion(
+        positions: Vec<Vec3>,
         mut triangles: Vec<[u32; 3]>,
         mut normals: Vec<Vec3>,
         mut uvs: Vec<Vec2>,
+        mut motion: Option<Box<VertexMotion>>,
     ) -> Result<Mesh, MeshError> {
         validate(&positions, &triangles, &mut normals, &mut uvs)?;
         let before = triangles.len();
-        triangles.retain(|t| double_area(t.map(|i| positions[i as usize])) > 0.0);
+        match &mut motion {
+            None => triangles.retain(|t| double_area(t.map(|i| positions[i as usize])) > 0.0),
+            Some(motion) => {
+                motion.validate(&positions, &normals)?;
+                triangles.retain(|&t| motion.any_area(&positions, t, double_area));
+            }
+        }
         let degenerate_triangles = before - triangles.len();
-        Ok(Mesh { positions, triangles, normals, uvs, degenerate_triangles, mirrored: false })
+        let mirrored = false;
+        Ok(Mesh { positions, triangles, normals, uvs, degenerate_triangles, mirrored, motion })
     }
 
     /// Transforms the mesh. The front is preserved even if the transform swaps handedness. Vertices
@@ -146,20 +180,24 @@ impl Mesh {
         for n in &mut self.normals {
             *n = transform.normal(*n);
         }
+        if let Some(motion) = &mut self.motion {
+            motion.transform(transform);
+        }
         let mirrored = self.mirrored != transform.swaps_handedness();
         let before = self.degenerate_triangles;
-        let mesh = Mesh::new(self.positions, self.triangles, self.normals, self.uvs)?;
+        let Mesh { positions, triangles, normals, uvs, motion, .. } = self;
+        let mesh = Mesh::with_motion(positions, triangles, normals, uvs, motion)?;
         let degenerate_triangles = before + mesh.degenerate_triangles;
         Ok(Mesh { degenerate_triangles, mirrored, ..mesh })
     }
 
-    /// Returns the vertex positions.
+    /// Returns the vertex positions, at the start of a motion.
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
 
-    /// Returns the unit normal of each vertex, zero where there is none; empty if there are none at
-    /// all.
+    /// Returns the unit normal of each vertex at the start of a motion, zero where there is none;
+    /// empty if there are none at all.
     pub fn normals(&self) -> &[Vec3] {
         &self.normals
     }
@@ -174,10 +212,27 @@ impl Mesh {
         self.degenerate_triangles
     }
 
-    /// Returns the positions of the three vertices of a triangle.
+    /// Returns whether vertices move.
+    #[inline(always)]
+    pub fn moves(&self) -> bool {
+        self.motion.is_some()
+    }
+
+    /// Returns the positions of the three vertices of a triangle, at the start of a motion.
     #[inline(always)]
     pub fn vertices(&self, element: u32) -> [Vec3; 3] {
         self.triangles[element as usize].map(|i| self.positions[i as usize])
+    }
+
+    /// Returns the positions of the three vertices of a triangle at `time`, seconds.
+    #[inline(always)]
+    pub fn vertices_at(&self, element: u32, time: f32) -> [Vec3; 3] {
+        match &self.motion {
+            None => self.vertices(element),
+            Some(motion) => {
+                motion.positions(&self.positions, self.triangles[element as usize], time)
+            }
+        }
     }
 
     /// Extracts one triangle as a mesh of its own.
@@ -190,20 +245,80 @@ impl Mesh {
             uvs: gather(&self.uvs, indices),
             degenerate_triangles: 0,
             mirrored: self.mirrored,
+            motion: self.motion.as_ref().map(|motion| Box::new(motion.extract(indices))),
         }
     }
 
-    /// Returns the unit normal of the front of a triangle.
-    pub(crate) fn face_normal(&self, element: u32) -> Vec3 {
-        self.triangle(element).normal()
+    /// Extracts one triangle as it is at `time`, seconds, as a mesh of its own.
+    pub(super) fn extract_at(&self, element: u32, time: f32) -> Mesh {
+        let still = Mesh { motion: None, ..self.extract(element) };
+        let normals = self.vertex_normals_at(element, time).map(|n| n.map(normalize).to_vec());
+        let positions = self.vertices_at(element, time).to_vec();
+        Mesh { positions, normals: normals.unwrap_or_default(), ..still }
     }
 
-    /// Returns the unit vertex normals of a triangle, zero at vertices without a normal; `None` for
-    /// a mesh without normals.
+    /// Returns the unit normal of the front of a triangle, at the start of a motion.
+    pub(crate) fn face_normal(&self, element: u32) -> Vec3 {
+        let (n, uv) = (NO_NORMALS, DEFAULT_UVS);
+        let (p, winding) = (self.vertices(element), self.winding());
+        TriangleVertices { p, n, uv, winding }.normal()
+    }
+
+    /// Returns the unit vertex normals of a triangle at the start of a motion, zero at vertices
+    /// without a normal; `None` for a mesh without normals.
     #[inline(always)]
     pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
         (!self.normals.is_empty())
             .then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
+    }
+
+    /// Returns the vertex normals of a triangle at `time`, seconds, like
+    /// [`vertex_normals`](Self::vertex_normals). They are not unit vectors during a motion.
+    #[inline(always)]
+    pub(super) fn vertex_normals_at(&self, element: u32, time: f32) -> Option<[Vec3; 3]> {
+        match &self.motion {
+            Some(motion) if !self.normals.is_empty() => {
+                Some(motion.normals(&self.normals, self.triangles[element as usize], time))
+            }
+            _ => self.vertex_normals(element),
+        }
+    }
+
+    /// Returns a cone that contains the normals of a triangle, on the side of the vertex normals, at
+    /// all times between two, between which vertices move linearly.
+    ///
+    /// The cross product of two edges is quadratic in time: a convex combination of three products
+    /// of the edges at both ends.
+    pub(crate) fn swept_normals(&self, element: u32, times: [f32; 2]) -> Cone {
+        let ends = times.map(|time| self.vertices_at(element, time));
+        let edges = ends.map(|p| [1, 2].map(|i| (p[i] - p[0]).as_dvec3()));
+        let cross = |a: usize, b: usize| edges[a][0].cross(edges[b][1]);
+        let side = f64::from(self.winding());
+        let normals =
+            [cross(0, 0), 0.5 * (cross(0, 1) + cross(1, 0)), cross(1, 1)].map(|n| side * n);
+        let shading = times.map(|time| self.vertex_normals_at(element, time));
+        let is_on_side = |sign: f64| {
+            shading.iter().flatten().flatten().map(|n| n.as_dvec3()).all(|s| {
+                normals.iter().all(|n| sign * s.dot(*n) > FACING_SLACK * s.length() * n.length())
+            })
+        };
+        let normals = match (is_on_side(1.0), is_on_side(-1.0)) {
+            (true, _) => normals,
+            (_, true) => normals.map(|n| -n),
+            _ => return Cone::SPHERE,
+        };
+        let cone = Cone::around_hull(normals.into_iter());
+        // Rounding moves vertices by an ulp or two: an angle, relative to the height of the triangle.
+        let axis = cone.axis.as_dvec3();
+        let min_area = normals.iter().map(|n| n.dot(axis)).fold(f64::INFINITY, f64::min);
+        let max_edge = edges.iter().flatten().map(|edge| edge.length()).fold(0.0, f64::max);
+        let magnitude = f64::from(Aabb::around(ends.into_iter().flatten()).magnitude());
+        let error = 8.0 * f64::from(f32::EPSILON) * magnitude * max_edge / min_area;
+        if min_area > 0.0 && error < 0.1 && cone.cos > -1.0 {
+            Cone::from_angle(cone.axis, libm::acos(cone.cos.into()) + error)
+        } else {
+            Cone::SPHERE
+        }
     }
 
     /// Returns the texture coordinates of the vertices of a triangle; `None` for a mesh without
@@ -215,24 +330,34 @@ impl Mesh {
     }
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
-        Aabb::around(self.vertices(element))
+        match &self.motion {
+            None => Aabb::around(self.vertices(element)),
+            Some(motion) => motion.aabb(&self.positions, self.triangles[element as usize]),
+        }
     }
 
+    /// Returns the area of a triangle, at the start of a motion.
     pub(crate) fn area(&self, element: u32) -> f32 {
         (0.5 * double_area(self.vertices(element))) as f32
     }
 
     pub(super) fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
-        intersect(self.vertices(element), ray)
+        intersect(self.vertices_at(element, ray.time), ray)
     }
 
-    pub(super) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
-        let triangle = self.triangle(element);
+    pub(super) fn point(&self, element: u32, u: f32, v: f32, time: f32) -> ShapePoint {
+        let triangle = self.triangle(element, time);
         triangle.point(u, v, triangle.normal())
     }
 
-    pub(super) fn derivatives(&self, element: u32, u: f32, v: f32) -> SurfaceDerivatives {
-        let TriangleVertices { p, n, uv, .. } = self.triangle(element);
+    pub(super) fn derivatives(
+        &self,
+        element: u32,
+        u: f32,
+        v: f32,
+        time: f32,
+    ) -> SurfaceDerivatives {
+        let TriangleVertices { p, n, uv, .. } = self.triangle(element, time);
         let ns = (1.0 - u - v) * n[0] + u * n[1] + v * n[2];
         let by_barycentric = SurfaceDerivatives {
             dpdu: p[1] - p[0],
@@ -243,11 +368,11 @@ impl Mesh {
         by_barycentric.chain(uv[1] - uv[0], uv[2] - uv[0])
     }
 
-    /// Returns a triangle with its vertex attributes.
-    fn triangle(&self, element: u32) -> TriangleVertices {
+    /// Returns a triangle with its vertex attributes at `time`, seconds.
+    fn triangle(&self, element: u32, time: f32) -> TriangleVertices {
         TriangleVertices {
-            p: self.vertices(element),
-            n: self.vertex_normals(element).unwrap_or(NO_NORMALS),
+            p: self.vertices_at(element, time),
+            n: self.vertex_normals_at(element, time).unwrap_or(NO_NORMALS),
             uv: self.vertex_uvs(element).unwrap_or(DEFAULT_UVS),
             winding: self.winding(),
         }
@@ -258,6 +383,9 @@ impl Mesh {
         if self.mirrored { -1.0 } else { 1.0 }
     }
 }
+
+/// Cosines up to this magnitude do not determine the side of a normal, because of rounding.
+const FACING_SLACK: f64 = 1e-5;
 
 /// Normals of triangles without vertex normals.
 pub(super) const NO_NORMALS: [Vec3; 3] = [Vec3::ZERO; 3];
@@ -393,7 +521,7 @@ mod tests {
     fn tiny_triangles_keep_their_normal() {
         let p = vec![Vec3::ZERO, Vec3::X * 1e-18, Vec3::Y * 1e-18];
         let m = Mesh::new(p, vec![[0, 1, 2]], vec![], vec![]).unwrap();
-        assert_eq!(m.point(0, 0.2, 0.2).ng, Vec3::Z);
+        assert_eq!(m.point(0, 0.2, 0.2, 0.0).ng, Vec3::Z);
     }
 
     #[test]
@@ -406,28 +534,29 @@ mod tests {
             Vec3::splat(f32::NAN),
         ];
         let m = Mesh::new(p, t, n, vec![]).unwrap();
-        assert_eq!(m.point(0, 0.0, 0.0).ns, Vec3::Z);
+        assert_eq!(m.point(0, 0.0, 0.0, 0.0).ns, Vec3::Z);
         assert!(
-            (m.point(0, 1.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length()
+            (m.point(0, 1.0, 0.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length()
                 < 1e-6
         );
-        assert_eq!(m.point(0, 0.0, 1.0).ns, Vec3::Z, "the fallback is not the face normal");
+        assert_eq!(m.point(0, 0.0, 1.0, 0.0).ns, Vec3::Z, "the fallback is not the face normal");
     }
 
     #[test]
     fn texture_coordinates_are_interpolated_and_determine_the_derivative() {
         let (p, t) = quad();
-        let default = Mesh::new(p.clone(), t.clone(), vec![], vec![]).unwrap().point(0, 0.25, 0.5);
+        let default =
+            Mesh::new(p.clone(), t.clone(), vec![], vec![]).unwrap().point(0, 0.25, 0.5, 0.0);
         assert_eq!(
             (default.p, default.uv, default.dpdu),
             (Vec3::new(0.75, 0.5, 0.0), Vec2::new(0.75, 0.5), Vec3::X)
         );
         let uvs = p.iter().map(|p| Vec2::new(3.0 * p.y, 2.0 * p.x)).collect();
-        let mapped = Mesh::new(p.clone(), t.clone(), vec![], uvs).unwrap().point(0, 0.25, 0.5);
+        let mapped = Mesh::new(p.clone(), t.clone(), vec![], uvs).unwrap().point(0, 0.25, 0.5, 0.0);
         assert_eq!(mapped.uv, Vec2::new(1.5, 1.5));
         assert!((mapped.dpdu - Vec3::Y / 3.0).length() < 1e-6);
         let flat = Mesh::new(p, t, vec![], vec![Vec2::ONE; 4]).unwrap();
-        assert_eq!(flat.point(0, 0.1, 0.1).dpdu, Vec3::ZERO);
+        assert_eq!(flat.point(0, 0.1, 0.1, 0.0).dpdu, Vec3::ZERO);
     }
 
     #[test]
@@ -435,14 +564,14 @@ mod tests {
         let (p, t) = quad();
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
         let m = Mesh::new(p, t, vec![], vec![]).unwrap().transformed(&mirror).unwrap();
-        let at = m.point(0, 0.3, 0.2);
+        let at = m.point(0, 0.3, 0.2, 0.0);
         assert_eq!(
             (at.ng, at.uv, at.dpdu),
             (Vec3::Z, Vec2::new(0.5, 0.2), -2.0 * Vec3::X),
             "normal, texture coordinates or derivative changed"
         );
         assert_eq!(
-            (m.area(0), m.extract(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
+            (m.area(0), m.extract(0).point(0, 0.3, 0.2, 0.0).ng, m.face_normal(0)),
             (1.0, Vec3::Z, Vec3::Z)
         );
         let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();
@@ -460,7 +589,7 @@ mod tests {
             if let Some(h) = m.intersect(0, &ray) {
                 hits += 1;
                 assert!(
-                    (m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-5 * (1.0 + h.t),
+                    (m.point(0, h.u, h.v, 0.0).p - ray.at(h.t)).length() < 1e-5 * (1.0 + h.t),
                     "{i}"
                 );
                 assert_eq!(m.intersect(0, &Ray { tmax: h.t, ..ray }), None);

@@ -1,8 +1,8 @@
 //! Geometry: shapes, primitives, instances, and surface interactions.
 //!
 //! A [`Geometry`] is the input of an acceleration structure: primitives in groups, and instances of
-//! groups. Positions are stored in the group's space; only instances have a transform, and only
-//! instances move ([`Motion`]).
+//! groups. Positions are stored in the group's space; only instances have a transform. Instances
+//! may move ([`Motion`]), and so may the vertices of meshes ([`VertexMotion`]).
 //!
 //! Rays, surfaces and lights are in *render space*: world space, translated by
 //! −[`Geometry::origin`]. The translation brings the surroundings of the camera near the origin,
@@ -24,6 +24,7 @@ mod sphere;
 mod subdivision;
 #[cfg(test)]
 mod testing;
+mod vertex_motion;
 pub(crate) mod watertight;
 
 use crate::texture::{Lookup, Param};
@@ -42,6 +43,7 @@ pub use mesh::{Mesh, MeshError};
 pub use motion::{Motion, MotionError};
 pub use sphere::Sphere;
 pub use subdivision::{SubdivisionError, subdivide_loop};
+pub use vertex_motion::VertexMotion;
 
 /// Largest absolute coordinate of a shape. Beyond it, products of distances overflow in single
 /// precision, and rays miss.
@@ -105,7 +107,7 @@ pub struct Instance {
     pub transform: Transform,
     /// Index of the instance's first light in the scene. Each instance has lights of its own.
     pub first_light: u32,
-    /// Index into [`Geometry::motions`], if the instance moves. It has no lights then.
+    /// Index into [`Geometry::motions`], if the instance moves.
     pub motion: Option<u32>,
 }
 
@@ -122,6 +124,8 @@ pub struct Geometry {
     pub instances: Vec<Instance>,
     /// Motions of instances.
     pub motions: Vec<Motion>,
+    /// Whether the vertices of any primitive move.
+    pub vertices_move: bool,
     /// The origin of render space, in world space.
     pub origin: DVec3,
 }
@@ -306,7 +310,16 @@ impl Shape {
         self.len() == 0
     }
 
-    /// Returns the bounding box of an element.
+    /// Returns whether vertices move.
+    pub fn vertices_move(&self) -> bool {
+        match self {
+            Shape::Mesh(m) => m.moves(),
+            Shape::Bilinear(b) => b.moves(),
+            Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) | Shape::Curves(_) => false,
+        }
+    }
+
+    /// Returns the bounding box of an element, while the shutter is open.
     pub fn aabb(&self, element: u32) -> Aabb {
         match self {
             Shape::Mesh(m) => m.aabb(element),
@@ -330,7 +343,7 @@ impl Shape {
         }
     }
 
-    /// Returns the nearest hit of an element on the ray segment.
+    /// Returns the nearest hit of an element on the ray segment, at the time of the ray.
     pub fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
         match self {
             Shape::Mesh(m) => m.intersect(element, ray),
@@ -342,12 +355,12 @@ impl Shape {
         }
     }
 
-    /// Returns the surface at surface coordinates (u, v), hit by a ray of direction `d`. Only curves
-    /// depend on `d`.
-    pub fn point(&self, element: u32, u: f32, v: f32, d: Vec3) -> ShapePoint {
+    /// Returns the surface at surface coordinates (u, v), hit by a ray of direction `d` at `time`,
+    /// seconds. Only curves depend on `d`.
+    pub fn point(&self, element: u32, u: f32, v: f32, d: Vec3, time: f32) -> ShapePoint {
         match self {
-            Shape::Mesh(m) => m.point(element, u, v),
-            Shape::Bilinear(b) => b.point(element, u, v),
+            Shape::Mesh(m) => m.point(element, u, v, time),
+            Shape::Bilinear(b) => b.point(element, u, v, time),
             Shape::Sphere(s) => s.point(u, v),
             Shape::Disk(d) => d.point(u, v),
             Shape::Cylinder(c) => c.point(u, v),
@@ -365,7 +378,16 @@ impl Shape {
         }
     }
 
-    /// Returns the area of an element.
+    /// Extracts one element as it is at `time`, seconds, as a shape of its own without motion.
+    pub fn extract_at(&self, element: u32, time: f32) -> Shape {
+        match self {
+            Shape::Mesh(m) => Shape::Mesh(m.extract_at(element, time)),
+            Shape::Bilinear(b) => Shape::Bilinear(b.extract_at(element, time)),
+            _ => self.extract(element),
+        }
+    }
+
+    /// Returns the area of an element, at the start of a motion.
     pub fn area(&self, element: u32) -> f32 {
         match self {
             Shape::Mesh(m) => m.area(element),
@@ -389,11 +411,12 @@ impl Geometry {
     pub fn surface(&self, hit: &Hit, d: Vec3) -> Surface {
         let primitive = &self.primitives[hit.primitive as usize];
         if hit.instance == Hit::NONE {
-            let point = primitive.shape.point(hit.element, hit.u, hit.v, d);
+            let point = primitive.shape.point(hit.element, hit.u, hit.v, d, hit.time);
             return Surface::new(&point, primitive.normal_sign());
         }
         let t = self.instance_transform(hit.instance, hit.time);
-        let point = primitive.shape.point(hit.element, hit.u, hit.v, t.inverse().vector(d));
+        let d = t.inverse().vector(d);
+        let point = primitive.shape.point(hit.element, hit.u, hit.v, d, hit.time);
         let extent = Vec3::splat(point.magnitude);
         let transformed = ShapePoint {
             p: t.point(point.p),
@@ -416,6 +439,11 @@ impl Geometry {
             None => instance.transform,
             Some(motion) => self.motions[motion as usize].at(time),
         }
+    }
+
+    /// Returns whether any surface moves.
+    pub fn moves(&self) -> bool {
+        self.vertices_move || !self.motions.is_empty()
     }
 
     /// Returns the range of the instances that move.
@@ -471,7 +499,7 @@ impl Geometry {
     ) -> bool {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
-        let point = prim.shape.point(element, u, v, ray.d);
+        let point = prim.shape.point(element, u, v, ray.d, ray.time);
         // Textures expect render space. A group's space serves as world space.
         let p = match self.world.contains(&primitive) {
             true => point.p,

@@ -8,22 +8,55 @@
 //! Scales are positive definite up to a common sign, so their interpolations are invertible, too.
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
-use lightbound_math::{Aabb, Transform, Vec3};
+use lightbound_math::{Aabb, Cone, Transform, Vec3};
 
-/// The motion of an instance or a camera.
+/// The motion of an instance, a light or a camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Motion {
     /// Transforms at the start and end times.
     ends: [Transform; 2],
-    /// Start and end times of the motion, seconds.
-    times: [f32; 2],
-    /// Fractions of the motion when the shutter opens and closes.
-    shutter: [f64; 2],
+    times: MotionTimes,
+    inner: Interpolation,
+    /// The motion of an instance that contains what `inner` moves.
+    outer: Option<Interpolation>,
+}
+
+/// An interpolation between two transforms.
+#[derive(Clone, Copy, Debug)]
+struct Interpolation {
     translation: [DVec3; 2],
     rotation: [DQuat; 2],
     /// Angle between the quaternions, in [0, π/2]: half the angle of the rotation.
     half_angle: f64,
     scale: [DMat3; 2],
+}
+
+/// When a motion happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MotionTimes {
+    /// Start and end times, seconds.
+    times: [f32; 2],
+    /// Fractions of the motion when the shutter opens and closes.
+    shutter: [f64; 2],
+}
+
+impl MotionTimes {
+    /// Creates the times of a motion. Rays have times in `shutter`; all times are in seconds.
+    pub fn new(times: [f32; 2], shutter: [f32; 2]) -> MotionTimes {
+        let times = MotionTimes { times, shutter: [0.0; 2] };
+        MotionTimes { shutter: shutter.map(|time| times.fraction(time)), ..times }
+    }
+
+    /// Returns the fraction of the motion at `time`, in [0, 1].
+    pub fn fraction(&self, time: f32) -> f64 {
+        let [start, end] = self.times.map(f64::from);
+        if start < end { ((f64::from(time) - start) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Returns the fractions of the motion when the shutter opens and closes.
+    pub fn shutter(&self) -> [f64; 2] {
+        self.shutter
+    }
 }
 
 /// Why there is no motion between two transforms.
@@ -48,26 +81,22 @@ impl Motion {
         times: [f32; 2],
         shutter: [f32; 2],
     ) -> Result<Motion, MotionError> {
-        let [Some(start), Some(end)] = transforms.map(Transform::new) else {
-            return Err(MotionError::Singular);
-        };
-        if start.swaps_handedness() != end.swaps_handedness() {
-            return Err(MotionError::Mirrored);
-        }
-        let [(r0, s0), (r1, s1)] = transforms.map(|t| polar_decomposition(t.matrix3));
-        // Of two quaternions for a rotation, the nearer one.
-        let r1 = if r0.dot(r1) < 0.0 { -r1 } else { r1 };
-        let mut motion = Motion {
-            ends: [start, end],
-            times,
-            shutter: [0.0; 2],
-            translation: transforms.map(|t| t.translation),
-            rotation: [r0, r1],
-            half_angle: libm::acos(r0.dot(r1).min(1.0)),
-            scale: [s0, s1],
-        };
-        motion.shutter = shutter.map(|time| motion.fraction(time));
-        Ok(motion)
+        let ends = ends(transforms)?;
+        let inner = Interpolation::new(transforms);
+        Ok(Motion { ends, times: MotionTimes::new(times, shutter), inner, outer: None })
+    }
+
+    /// Returns the motion of something that moves inside of something else, which moves between the
+    /// `outer` transforms at the same times. It must not be inside of something already.
+    ///
+    /// # Errors
+    /// As for [`Motion::new`].
+    pub fn within(self, outer: [DAffine3; 2]) -> Result<Motion, MotionError> {
+        debug_assert!(self.outer.is_none(), "motions are nested once");
+        ends(outer)?;
+        let motion = Motion { outer: Some(Interpolation::new(outer)), ..self };
+        let ends = ends([0.0, 1.0].map(|x| motion.interpolate(x)))?;
+        Ok(Motion { ends, ..motion })
     }
 
     /// Returns the transform at the start time.
@@ -75,22 +104,85 @@ impl Motion {
         self.ends[0]
     }
 
-    /// Returns the fraction of the motion at `time`, in [0, 1].
-    fn fraction(&self, time: f32) -> f64 {
-        let [start, end] = self.times.map(f64::from);
-        if start < end { ((f64::from(time) - start) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
-    }
-
     /// Returns the transform at `time`, seconds.
     pub fn at(&self, time: f32) -> Transform {
-        match self.fraction(time) {
+        self.at_fraction(self.times.fraction(time))
+    }
+
+    fn at_fraction(&self, x: f64) -> Transform {
+        match x {
             0.0 => self.ends[0],
             1.0 => self.ends[1],
-            fraction => Transform::new(self.interpolate(fraction)).unwrap_or(self.ends[0]),
+            x => Transform::new(self.interpolate(x)).unwrap_or(self.ends[0]),
         }
     }
 
     fn interpolate(&self, x: f64) -> DAffine3 {
+        let inner = self.inner.at(x);
+        self.outer.map_or(inner, |outer| outer.at(x) * inner)
+    }
+
+    /// Returns a bounding box of everything that the box `b` passes while the shutter is open.
+    pub fn aabb(&self, b: Aabb) -> Aabb {
+        let shutter = self.times.shutter();
+        let inner = self.inner.aabb(b, shutter);
+        self.outer.map_or(inner, |outer| outer.aabb(inner, shutter))
+    }
+
+    /// Returns a cone that contains all directions of moving cones while the shutter is open. `cone`
+    /// returns the one at a transform; all its directions, or normals, must turn with the motion.
+    ///
+    /// Between two times, a direction turns no further than half their distance times the largest
+    /// angular speed from one of them.
+    pub(crate) fn sweep(&self, cone: impl Fn(&Transform) -> Cone) -> Cone {
+        let [open, close] = self.times.shutter();
+        let step = (close - open) / f64::from(STEPS);
+        let margin = 0.5 * step * self.max_angular_speed() + ANGULAR_ROUNDING;
+        let widened = |k: u32| {
+            let Cone { axis, cos } = cone(&self.at_fraction(open + step * f64::from(k)));
+            let angle = libm::acos(f64::from(cos).clamp(-1.0, 1.0));
+            Cone::from_angle(axis, angle + margin)
+        };
+        let cones: Vec<Cone> = (0..=STEPS).map(widened).collect();
+        let axes = cones.iter().map(|cone| cone.axis.as_dvec3());
+        Cone::around(Cone::mean_direction(axes.sum()), cones.into_iter())
+    }
+
+    /// Returns an upper bound on the angular speed of directions and normals, radians per motion.
+    fn max_angular_speed(&self) -> f64 {
+        let inner = self.inner.max_angular_speed();
+        // A transform enlarges small angles by no more than its condition number.
+        self.outer.map_or(inner, |outer| outer.max_angular_speed() + outer.condition() * inner)
+    }
+}
+
+/// Converts the transforms at start and end.
+fn ends(transforms: [DAffine3; 2]) -> Result<[Transform; 2], MotionError> {
+    let [Some(start), Some(end)] = transforms.map(Transform::new) else {
+        return Err(MotionError::Singular);
+    };
+    if start.swaps_handedness() != end.swaps_handedness() {
+        return Err(MotionError::Mirrored);
+    }
+    Ok([start, end])
+}
+
+impl Interpolation {
+    /// Interpolates between invertible transforms.
+    fn new(transforms: [DAffine3; 2]) -> Interpolation {
+        let [(r0, s0), (r1, s1)] = transforms.map(|t| polar_decomposition(t.matrix3));
+        // Of two quaternions for a rotation, the nearer one.
+        let r1 = if r0.dot(r1) < 0.0 { -r1 } else { r1 };
+        Interpolation {
+            translation: transforms.map(|t| t.translation),
+            rotation: [r0, r1],
+            half_angle: libm::acos(r0.dot(r1).min(1.0)),
+            scale: [s0, s1],
+        }
+    }
+
+    /// Returns the transform at a fraction of the motion.
+    fn at(&self, x: f64) -> DAffine3 {
         let ([t0, t1], [r0, r1], [s0, s1]) = (self.translation, self.rotation, self.scale);
         let sine = libm::sin(self.half_angle);
         let rotation = if sine < 1e-9 {
@@ -105,15 +197,15 @@ impl Motion {
         }
     }
 
-    /// Returns a bounding box of everything that the box `b` passes while the shutter is open.
+    /// Returns a bounding box of everything that the box `b` passes between two fractions of the
+    /// motion.
     ///
     /// Between two times, a point is nearer to the chord of its path than an eighth of its largest
     /// acceleration, times the square of the interval.
-    pub fn aabb(&self, b: Aabb) -> Aabb {
+    fn aabb(&self, b: Aabb, [open, close]: [f64; 2]) -> Aabb {
         if b.is_empty() {
             return b;
         }
-        let [open, close] = self.shutter;
         let rotation_angle = 2.0 * self.half_angle;
         let acceleration = |p: DVec3| {
             let [p0, p1] = self.scale.map(|scale| scale * p);
@@ -122,11 +214,11 @@ impl Motion {
         };
         let corners = b.corners().map(Vec3::as_dvec3);
         let largest = corners.map(acceleration).into_iter().fold(0.0, f64::max);
-        let step = (close - open) / f64::from(BOX_STEPS);
+        let step = (close - open) / f64::from(STEPS);
         let margin = largest * step * step / 8.0;
         let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        for k in 0..=BOX_STEPS {
-            let transform = self.interpolate(open + step * f64::from(k));
+        for k in 0..=STEPS {
+            let transform = self.at(open + step * f64::from(k));
             for p in corners.map(|p| transform.transform_point3(p)) {
                 (min, max) = (min.min(p), max.max(p));
             }
@@ -136,14 +228,42 @@ impl Motion {
         let margin = DVec3::splat(margin + ROUNDING * magnitude);
         Aabb { min: (min - margin).as_vec3(), max: (max + margin).as_vec3() }
     }
+
+    /// Returns an upper bound on the angular speed of directions and normals, radians per motion:
+    /// that of the rotation, and that of the scale, ‖S₁ − S₀‖ times the largest ‖S⁻¹‖. Eigenvalues
+    /// of interpolated scales are between those at the ends.
+    fn max_angular_speed(&self) -> f64 {
+        let [s0, s1] = self.scale;
+        2.0 * self.half_angle + norm(&(s1 - s0)) * self.max_inverse_norm()
+    }
+
+    /// Returns an upper bound on the condition number of the transforms.
+    fn condition(&self) -> f64 {
+        let [s0, s1] = self.scale;
+        norm(&s0).max(norm(&s1)) * self.max_inverse_norm()
+    }
+
+    /// Returns an upper bound on ‖S⁻¹‖ of the scales.
+    fn max_inverse_norm(&self) -> f64 {
+        let [s0, s1] = self.scale.map(|scale| norm(&scale.inverse()));
+        s0.max(s1)
+    }
 }
 
-/// Number of intervals of the shutter time for bounding boxes. A quarter turn adds 0.0003 of the
-/// radius to a box.
-const BOX_STEPS: u32 = 32;
+/// Returns the Frobenius norm, which is at least the spectral norm.
+fn norm(m: &DMat3) -> f64 {
+    m.to_cols_array().map(|x| x * x).into_iter().sum::<f64>().sqrt()
+}
+
+/// Number of intervals of the shutter time for bounds. A quarter turn adds 0.0003 of the radius to a
+/// box, and 1.4° to a cone.
+const STEPS: u32 = 32;
 
 /// Rounding error of transformed points, relative to the largest coordinate.
 const ROUNDING: f64 = 1e-6;
+
+/// Rounding error of transformed directions, radians.
+const ANGULAR_ROUNDING: f64 = 4e-6;
 
 /// Decomposes a matrix into a rotation and a scale, `matrix = rotation · scale`, by Higham's
 /// iteration: the mean of a matrix and its inverse transpose converges to the rotation. A mirroring
@@ -250,6 +370,55 @@ mod tests {
             assert!((exact.min - swept.min).max_element() < 0.02 * size);
             assert!((swept.max - exact.max).max_element() < 0.02 * size);
         }
+    }
+
+    #[test]
+    fn nested_motions_are_products() {
+        let mut next = random(5);
+        for k in 0..100 {
+            let [inner, outer] =
+                [0, 1].map(|i| [(); 2].map(|()| random_transform(&mut next, k % 3 == i)));
+            let motion = |transforms| Motion::new(transforms, [0.0, 1.0], [0.0, 1.0]).unwrap();
+            let nested = motion(inner).within(outer).unwrap();
+            let (inner, outer) = (motion(inner), motion(outer));
+            let b = Aabb { min: vec3(-0.5, 0.0, 1.0), max: vec3(0.1, 2.0, 1.5) };
+            let swept = nested.aabb(b);
+            for time in [0.0, 0.3, 0.8, 1.0] {
+                let p = vec3(0.0, 1.0, 1.2);
+                let at = nested.at(time).point(p);
+                let expected = outer.at(time).point(inner.at(time).point(p));
+                assert!((at - expected).length() < 1e-4 * (1.0 + expected.length()));
+                assert!(swept.min.cmple(at).all() && swept.max.cmpge(at).all());
+            }
+        }
+    }
+
+    #[test]
+    fn swept_cones_contain_directions_and_normals_at_all_times() {
+        let mut next = random(11);
+        let mut narrow = 0;
+        for k in 0..100 {
+            let mut transforms = || {
+                let start = random_transform(&mut next, k % 3 == 0);
+                // Half of the motions are small.
+                let turn = DAffine3::from_rotation_y(0.3) * DAffine3::from_scale(DVec3::splat(1.2));
+                let end = random_transform(&mut next, k % 3 == 0);
+                [start, if k % 2 == 0 { turn * start } else { end }]
+            };
+            let motion = Motion::new(transforms(), [0.0, 1.0], [0.1, 0.9]).unwrap();
+            let motion = if k % 5 == 0 { motion.within(transforms()).unwrap() } else { motion };
+            let d = vec3(next() as f32, next() as f32, next() as f32);
+            let maps: [fn(&Transform, Vec3) -> Vec3; 2] = [Transform::vector, Transform::normal];
+            for map in maps {
+                let cone = motion.sweep(|t| Cone::from_direction(map(t, d).normalize()));
+                narrow += u32::from(cone.cos > 0.9);
+                for i in 0..=100 {
+                    let direction = map(&motion.at(0.1 + 0.008 * i as f32), d);
+                    assert!(cone.contains(direction), "{cone:?} lacks {direction}");
+                }
+            }
+        }
+        assert!(narrow > 60, "{narrow}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Distant lights: parallel light from one direction.
 
 use super::{Light, LightError, LightSample, abs_luminance};
-use lightbound_math::{Vec2, Vec3};
+use lightbound_math::{Transform, Vec2, Vec3};
 use std::f32::consts::PI;
 
 /// A distant light without extent, such as an ideal sun.
@@ -20,6 +20,11 @@ impl DistantLight {
     pub fn new(to_light: Vec3, irradiance: Vec3) -> Result<DistantLight, LightError> {
         let wi = to_light.try_normalize().ok_or(LightError::Direction { light: "distant" })?;
         Ok(DistantLight { wi, irradiance })
+    }
+
+    /// Returns the light from a transformed direction.
+    pub(super) fn transformed(&self, transform: &Transform) -> DistantLight {
+        DistantLight { wi: transform.vector(self.wi).normalize_or(self.wi), ..*self }
     }
 
     /// Returns the unit direction to the light.

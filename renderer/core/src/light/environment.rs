@@ -12,6 +12,7 @@ use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
 use lightbound_math::{Cone, Transform, Vec2, Vec3, vec2};
 use std::f32::consts::PI;
+use std::sync::Arc;
 
 /// An infinitely distant light around the scene.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(super) enum EnvironmentKind {
 #[derive(Clone, Debug)]
 pub(super) struct EnvironmentImage {
     /// Row by row.
-    pub texels: Vec<EnvironmentTexel>,
+    pub texels: Arc<[EnvironmentTexel]>,
     size: usize,
     transform: Transform,
     /// The linear part of `transform`.
@@ -39,7 +40,7 @@ pub(super) struct EnvironmentImage {
     /// |det| of `render_from_light`.
     determinant: f32,
     /// `None` if all texels are black.
-    pub distribution: Option<PiecewiseConstant2d>,
+    pub distribution: Option<Arc<PiecewiseConstant2d>>,
 }
 
 /// A texel of an environment image. One access to memory loads radiance and density.
@@ -88,17 +89,28 @@ impl Environment {
             radiance,
             density: distribution.as_ref().map_or(0.0, |d| d.pdf(center(i))),
         });
-        let linear = |transform: &Transform| Mat3::from(transform.affine().matrix3);
         let image = EnvironmentImage {
             size,
-            transform: *render_from_light,
-            render_from_light: linear(render_from_light),
-            light_from_render: linear(&render_from_light.inverse()),
-            determinant: render_from_light.affine().matrix3.determinant().abs(),
             texels: texels.collect(),
-            distribution,
+            distribution: distribution.map(Arc::new),
+            transform: Transform::IDENTITY,
+            render_from_light: Mat3::IDENTITY,
+            light_from_render: Mat3::IDENTITY,
+            determinant: 1.0,
         };
+        let image = image.with_transform(render_from_light);
         Ok(Environment { kind: EnvironmentKind::Image(Box::new(image)), mean: mean.as_vec3() })
+    }
+
+    /// Returns the environment with another transform from the image to render space.
+    pub(super) fn with_transform(&self, render_from_light: &Transform) -> Environment {
+        let kind = match &self.kind {
+            EnvironmentKind::Constant => EnvironmentKind::Constant,
+            EnvironmentKind::Image(image) => EnvironmentKind::Image(Box::new(
+                (**image).clone().with_transform(render_from_light),
+            )),
+        };
+        Environment { kind, mean: self.mean }
     }
 
     /// Returns the environment with a function applied to the radiance of each texel.
@@ -325,6 +337,17 @@ impl Environment {
 }
 
 impl EnvironmentImage {
+    fn with_transform(self, render_from_light: &Transform) -> EnvironmentImage {
+        let linear = |transform: &Transform| Mat3::from(transform.affine().matrix3);
+        EnvironmentImage {
+            transform: *render_from_light,
+            render_from_light: linear(render_from_light),
+            light_from_render: linear(&render_from_light.inverse()),
+            determinant: render_from_light.affine().matrix3.determinant().abs(),
+            ..self
+        }
+    }
+
     /// Maps the unit direction `wi` to its position in the unit square. Also returns the area of
     /// the square per steradian there.
     #[inline(always)]

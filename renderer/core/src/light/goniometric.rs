@@ -57,6 +57,16 @@ impl GoniometricLight {
         }
     }
 
+    /// Returns the light, transformed.
+    pub(super) fn transformed(&self, transform: &Transform) -> GoniometricLight {
+        GoniometricLight {
+            position: transform.point(self.position),
+            image_from_render: self.image_from_render
+                * Mat3::from(transform.inverse().affine().matrix3),
+            ..self.clone()
+        }
+    }
+
     /// Returns the power divided by the intensity, sr, of an image whose texels have this mean; as
     /// in pbrt's "power" convention.
     pub fn power_factor(mean: f32) -> f32 {

@@ -12,6 +12,7 @@ mod goniometric;
 mod lat_long;
 mod light_columns;
 mod light_groups;
+mod moving;
 mod octahedral;
 mod point;
 mod portal;
@@ -35,6 +36,7 @@ pub use goniometric::GoniometricLight;
 pub use lat_long::LatLongMap;
 pub use light_columns::LightColumns;
 pub use light_groups::{DEFAULT_GROUP, LightGroups};
+pub use moving::MovingLight;
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
 pub use portal::PortalLight;
@@ -88,6 +90,8 @@ pub enum AnyLight {
     Environment(Environment),
     /// An environment light behind a portal.
     Portal(Box<PortalLight>),
+    /// A light of another type that moves.
+    Moving(Box<MovingLight>),
 }
 
 /// Why a light is invalid.
@@ -136,6 +140,8 @@ pub enum LightError {
 }
 
 impl Light for AnyLight {
+    /// Samples incident light. A moving light is where it is when the shutter opens; see
+    /// [`MovingLight::at`].
     fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
         match self {
             AnyLight::Point(l) => l.sample_li(p, u),
@@ -146,6 +152,7 @@ impl Light for AnyLight {
             AnyLight::Area(l) => l.sample_li(p, u),
             AnyLight::Environment(l) => l.sample_li(p, u),
             AnyLight::Portal(l) => l.sample_li(p, u),
+            AnyLight::Moving(l) => l.sample_li(p, u),
         }
     }
 
@@ -159,6 +166,7 @@ impl Light for AnyLight {
             AnyLight::Area(l) => l.power(scene_radius),
             AnyLight::Environment(l) => l.power(scene_radius),
             AnyLight::Portal(l) => l.power(scene_radius),
+            AnyLight::Moving(l) => l.power(scene_radius),
         }
     }
 }
@@ -169,6 +177,8 @@ pub struct Lights {
     lights: Vec<AnyLight>,
     environments: Vec<u32>,
     portals: Vec<u32>,
+    moving_environments: Vec<u32>,
+    any_moves: bool,
     powers: Vec<f32>,
     groups: LightGroups,
 }
@@ -187,7 +197,18 @@ impl Lights {
         };
         let environments = indices(|light| matches!(light, AnyLight::Environment(_)));
         let portals = indices(|light| matches!(light, AnyLight::Portal(_)));
-        Lights { powers, lights, environments, portals, groups: LightGroups::default() }
+        let moving_environments =
+            indices(|light| matches!(light, AnyLight::Moving(l) if l.is_environment()));
+        let any_moves = lights.iter().any(|light| matches!(light, AnyLight::Moving(_)));
+        Lights {
+            powers,
+            lights,
+            environments,
+            portals,
+            moving_environments,
+            any_moves,
+            groups: LightGroups::default(),
+        }
     }
 
     /// Sets the groups of the lights. By default, all are in [`DEFAULT_GROUP`].
@@ -210,12 +231,34 @@ impl Lights {
         !self.powers.iter().any(|&power| power > 0.0)
     }
 
-    /// Returns the light at `index`, if it is an area light.
+    /// Returns the light at `index`, if it is an area light. One that moves is as it is when the
+    /// shutter opens; its emission is the same at all times.
     pub fn area(&self, index: u32) -> Option<&AreaLight> {
         match &self.lights[index as usize] {
             AnyLight::Area(l) => Some(l),
+            AnyLight::Moving(l) => match l.start() {
+                AnyLight::Area(l) => Some(l),
+                _ => None,
+            },
             _ => None,
         }
+    }
+
+    /// Returns whether any light moves.
+    pub fn any_moves(&self) -> bool {
+        self.any_moves
+    }
+
+    /// Iterates over the environment lights that move, with their indices, as they are at `time`,
+    /// seconds.
+    pub fn moving_environments(&self, time: f32) -> impl Iterator<Item = (u32, Environment)> {
+        self.moving_environments.iter().filter_map(move |&i| match &self.lights[i as usize] {
+            AnyLight::Moving(l) => match l.at(time) {
+                AnyLight::Environment(e) => Some((i, e)),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// Iterates over the environment lights with their indices.
@@ -259,8 +302,12 @@ impl Lights {
 
     /// Returns whether rays can hit any light.
     pub fn can_be_hit(&self) -> bool {
-        self.lights.iter().any(|light| {
+        let can_be_hit = |light: &AnyLight| {
             matches!(light, AnyLight::Area(_) | AnyLight::Environment(_) | AnyLight::Portal(_))
+        };
+        self.lights.iter().any(|light| match light {
+            AnyLight::Moving(l) => can_be_hit(l.start()),
+            light => can_be_hit(light),
         })
     }
 

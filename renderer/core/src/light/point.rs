@@ -1,7 +1,7 @@
 //! Point and spot lights.
 
 use super::{Light, LightError, LightSample, abs_luminance};
-use lightbound_math::{Vec2, Vec3};
+use lightbound_math::{Transform, Vec2, Vec3};
 use std::f32::consts::PI;
 
 /// A point light with uniform emission in all directions.
@@ -18,6 +18,11 @@ impl PointLight {
     /// Creates a light at `position`, with `intensity` in W·sr⁻¹.
     pub fn new(position: Vec3, intensity: Vec3) -> PointLight {
         PointLight { position, intensity }
+    }
+
+    /// Returns the light at a transformed position.
+    pub(super) fn transformed(&self, transform: &Transform) -> PointLight {
+        PointLight { position: transform.point(self.position), ..*self }
     }
 
     /// Returns the position in render space.
@@ -113,6 +118,12 @@ impl SpotLight {
     /// Returns the light with its intensity scaled.
     pub fn scaled(self, factor: f32) -> SpotLight {
         SpotLight { intensity: self.intensity * factor, ..self }
+    }
+
+    /// Returns the light at a transformed position, with its axis transformed and its angles kept.
+    pub(super) fn transformed(&self, transform: &Transform) -> SpotLight {
+        let axis = transform.vector(self.axis).normalize_or(self.axis);
+        SpotLight { position: transform.point(self.position), axis, ..*self }
     }
 
     /// Returns the position in render space.

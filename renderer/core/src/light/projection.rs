@@ -102,6 +102,18 @@ impl ProjectionLight {
         })
     }
 
+    /// Returns the light, transformed. Its [cone](Self::cone) has all directions.
+    pub(super) fn transformed(&self, transform: &Transform) -> ProjectionLight {
+        ProjectionLight {
+            position: transform.point(self.position),
+            axis: transform.vector(self.axis).normalize_or(self.axis),
+            light_from_render: self.light_from_render
+                * Mat3::from(transform.inverse().affine().matrix3),
+            cos_corner: -1.0,
+            ..self.clone()
+        }
+    }
+
     /// Returns the integral of the intensity over all directions, W, in the space of the light.
     pub fn total_power(&self) -> Vec3 {
         self.power

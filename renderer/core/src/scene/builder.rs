@@ -179,6 +179,7 @@ impl SceneBuilder {
                 AnyLight::Area(AreaLight::new(&primitive, element, radiance, two_sided))
             }));
         }
+        self.geometry.vertices_move |= primitive.shape.vertices_move();
         self.geometry.primitives.push(primitive);
     }
 

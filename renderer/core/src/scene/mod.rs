@@ -36,9 +36,9 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Returns whether the camera or a surface moves while the shutter is open.
+    /// Returns whether the camera, a surface or a light moves while the shutter is open.
     pub fn moves(&self) -> bool {
-        self.camera.moves() || !self.geometry.motions.is_empty()
+        self.camera.moves() || self.geometry.moves() || self.lights.any_moves()
     }
 
     /// Returns the point of a hit of a ray of direction `d` for texture lookups, with the footprint

@@ -1,15 +1,15 @@
 //! Lights other than area lights.
 
 use super::light_groups::light_group;
-use super::{Builder, ColourRole, transform};
-use crate::describe::Description;
+use super::{Builder, ColourRole, RenderContext, transform};
+use crate::describe::{Description, LightEntity};
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use glam::{DAffine3, DMat3, DVec3};
-use lightbound::geometry::MAX_COORDINATE;
+use lightbound::geometry::{MAX_COORDINATE, Motion};
 use lightbound::light::{
     AnyLight, CONSTANT_ILLUMINANCE, DEFAULT_GROUP, DistantLight, Environment, GoniometricLight,
-    LatLongMap, LightError, PointLight, PortalLight, ProjectionLight, Sky, SpotLight,
+    LatLongMap, LightError, MovingLight, PointLight, PortalLight, ProjectionLight, Sky, SpotLight,
     image_illuminance,
 };
 use lightbound_image::{Encoding, Image};
@@ -23,11 +23,10 @@ const LIGHTS: [&str; 7] =
 
 impl Builder<'_> {
     /// Builds all lights except area lights.
-    /// `origin` is that of render space.
     pub(super) fn lights(
         &mut self,
         d: &Description,
-        origin: DVec3,
+        context: &RenderContext,
     ) -> Result<Vec<AnyLight>, SceneError> {
         let mut lights = Vec::new();
         let replacement = self.environment.clone();
@@ -43,24 +42,66 @@ impl Builder<'_> {
                 continue;
             }
             self.check_supported("light", entity, &LIGHTS, |_| None)?;
-            let render_from_light = transform(entity, light.ctm)?;
-            if entity.name == "sky" {
-                lights.extend(self.sky(entity, &render_from_light)?);
+            let Some(motion) = self.light_motion(light, context)? else {
+                let render_from_light = transform(entity, light.ctm)?;
+                lights.extend(self.light(entity, &render_from_light, context.origin)?);
                 self.assign_light_group(entity, &lights)?;
-                self.warn_unused(entity)?;
                 continue;
+            };
+            // Lights in the space that moves.
+            for light in self.light(entity, &Transform::IDENTITY, context.origin)? {
+                lights.push(match light {
+                    // The same radiance from all directions.
+                    AnyLight::Environment(e) if e.resolution().is_none() => {
+                        AnyLight::Environment(e)
+                    }
+                    light => {
+                        AnyLight::Moving(Box::new(MovingLight::new(light, motion, context.shutter)))
+                    }
+                });
             }
-            lights.push(match entity.name.as_str() {
-                "infinite" => self.infinite(entity, &render_from_light, origin)?,
-                "distant" => self.distant(entity, &render_from_light)?,
-                "spot" => self.spot(entity, &render_from_light)?,
-                "goniometric" => self.goniometric(entity, &render_from_light)?,
-                "projection" => self.projection(entity, &render_from_light)?,
-                _ => self.point(entity, &render_from_light)?,
-            });
             self.assign_light_group(entity, &lights)?;
-            self.warn_unused(entity)?;
         }
+        Ok(lights)
+    }
+
+    /// Returns the motion of a light, if it moves. Warns if it cannot.
+    fn light_motion(
+        &mut self,
+        light: &LightEntity,
+        context: &RenderContext,
+    ) -> Result<Option<Motion>, SceneError> {
+        let (Some(end), entity) = (light.end_ctm, &light.entity) else { return Ok(None) };
+        let obstacle = match () {
+            () if !context.lights_move => "motion of this light is not supported by lightcuts",
+            () if entity.params.find("portal").is_some() => {
+                "motion of this light is not supported behind a portal"
+            }
+            () => return Ok(Some(context.motion(&entity.location, "light", [light.ctm, end])?)),
+        };
+        self.warn(entity, obstacle, "the transform at the start time")?;
+        Ok(None)
+    }
+
+    /// Builds the lights of a directive.
+    fn light(
+        &mut self,
+        entity: &Entity,
+        render_from_light: &Transform,
+        origin: DVec3,
+    ) -> Result<Vec<AnyLight>, SceneError> {
+        let lights = match entity.name.as_str() {
+            "sky" => self.sky(entity, render_from_light)?,
+            "infinite" => vec![self.infinite(entity, render_from_light, origin)?],
+            "distant" => vec![self.distant(entity, render_from_light)?],
+            "spot" => vec![self.spot(entity, render_from_light)?],
+            "goniometric" => vec![self.goniometric(entity, render_from_light)?],
+            "projection" => vec![self.projection(entity, render_from_light)?],
+            _ => vec![self.point(entity, render_from_light)?],
+        };
+        // Checks the parameter and marks it as used.
+        light_group(entity)?;
+        self.warn_unused(entity)?;
         Ok(lights)
     }
 

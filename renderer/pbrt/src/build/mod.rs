@@ -26,12 +26,12 @@ use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
 use super::inputs::InputFiles;
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;
-use lightbound::geometry::Motion;
+use lightbound::geometry::{Motion, MotionError};
 use lightbound::light::{EmissionImage, LightGroups, Lights};
 use lightbound::material::measured::MeasuredBrdf;
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
@@ -182,8 +182,14 @@ fn build_scene(
     builder.check_media(description)?;
     builder.build_textures(description)?;
     let materials = builder.materials(description)?;
-    let mut lights = builder.lights(description, origin)?;
-    let shapes = builder.shapes(description, &materials, (origin, film.shutter), &mut lights)?;
+    let context = RenderContext {
+        origin,
+        transform_times: description.transform_times,
+        shutter: film.shutter,
+        lights_move: integrator.method.name() == MethodName::Path,
+    };
+    let mut lights = builder.lights(description, &context)?;
+    let shapes = builder.shapes(description, &materials, &context, &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let light_groups = builder.light_groups;
     let load_time = start.elapsed();
@@ -468,6 +474,31 @@ fn image_error(entity: &Entity, prefix: &str, e: &ImageError) -> SceneError {
     }
 }
 
+/// Where and when a scene is rendered.
+struct RenderContext {
+    /// The origin, in world space.
+    origin: DVec3,
+    /// Start and end time of transforms, seconds.
+    transform_times: [f32; 2],
+    /// Times at which the shutter opens and closes, seconds.
+    shutter: [f32; 2],
+    /// Whether the integrator renders lights that move.
+    lights_move: bool,
+}
+
+impl RenderContext {
+    /// Creates the motion of an entity at `location`, as [`motion`] does.
+    fn motion(
+        &self,
+        location: &Location,
+        user: &str,
+        transforms: [DAffine3; 2],
+    ) -> Result<Motion, SceneError> {
+        Motion::new(transforms, self.transform_times, self.shutter)
+            .map_err(|error| motion_error(location, user, error))
+    }
+}
+
 /// Creates the motion of an entity at `location` between two transforms. `user` describes the
 /// entity.
 fn motion(
@@ -477,10 +508,14 @@ fn motion(
     d: &Description,
     shutter: [f32; 2],
 ) -> Result<Motion, SceneError> {
-    Motion::new(transforms, d.transform_times, shutter).map_err(|error| {
-        SceneError::at(location, format!("this {user} cannot move: {error}"))
-            .help("check the transforms at start and end time for zero, extreme or negative scales")
-    })
+    Motion::new(transforms, d.transform_times, shutter)
+        .map_err(|error| motion_error(location, user, error))
+}
+
+/// Returns the error of a motion that cannot be created.
+fn motion_error(location: &Location, user: &str, error: MotionError) -> SceneError {
+    SceneError::at(location, format!("this {user} cannot move: {error}"))
+        .help("check the transforms at start and end time for zero, extreme or negative scales")
 }
 
 /// Converts a transform. Fails if it is not invertible in single precision.

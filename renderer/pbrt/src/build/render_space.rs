@@ -91,7 +91,8 @@ pub(super) fn translate(d: &mut Description, by: DVec3) {
     // The shapes of objects are in the space of the object.
     let instances = d.instances.iter_mut();
     let instances = instances.flat_map(|i| std::iter::once(&mut i.ctm).chain(&mut i.end_ctm));
-    let lights = d.lights.iter_mut().map(|light| &mut light.ctm);
+    let lights = d.lights.iter_mut();
+    let lights = lights.flat_map(|l| std::iter::once(&mut l.ctm).chain(&mut l.end_ctm));
     let textures = d.textures.iter_mut().filter_map(|texture| texture.ctm.as_mut().ok());
     for ctm in shapes.chain(instances).chain(lights).chain(textures) {
         ctm.translation += by;

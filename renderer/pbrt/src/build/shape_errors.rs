@@ -15,8 +15,16 @@ pub(super) fn mesh_error(entity: &Entity, e: &MeshError) -> SceneError {
     let (name, help) = match e {
         MeshError::Index { .. } => ("indices", "vertices are counted from 0"),
         MeshError::Length { attribute: "normals", .. } => ("N", "give as many as \"point3 P\""),
+        MeshError::Length { attribute: "end positions", .. } => {
+            ("P1", "give as many as \"point3 P\"")
+        }
+        MeshError::Length { attribute: "end normals", .. } => {
+            ("N1", "give as many as \"point3 P\"")
+        }
         MeshError::Length { .. } => ("uv", "give as many as \"point3 P\""),
         MeshError::NotFinite { .. } => ("P", "check the positions and the transform"),
+        MeshError::EndNotFinite { .. } => ("P1", "check the positions and the transform"),
+        MeshError::EndNormals => ("N1", "give \"normal N\", too"),
         MeshError::TooMany { .. } => ("P", "split the mesh into several shapes"),
     };
     entity.param_error(name, e.to_string()).help(help)

@@ -5,24 +5,25 @@ use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::Materials;
 use super::shape_errors::{check_extent, mesh_error, shape_error};
-use super::{Builder, motion, transform};
-use crate::describe::{Curve, Description, InstanceEntity, ShapeEntity, curve};
+use super::{Builder, RenderContext, motion_error, transform};
+use crate::describe::{Curve, Description, ShapeEntity, curve};
 use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
-use crate::ply;
-use glam::{DAffine3, DVec3};
+use crate::ply::{self, PlyMesh};
+use glam::DAffine3;
 use lightbound::geometry::{
     BilinearMesh, CurveBasis, CurveError, CurveKind, CurveStyle, Curves, Cylinder, Disk, Geometry,
     Instance, MAX_SPLIT_DEPTH, Mesh, MeshError, Motion, Primitive, Shape, Sphere, SubdivisionError,
-    subdivide_loop,
+    VertexMotion, subdivide_loop,
 };
-use lightbound::light::{AnyLight, AreaLight, EmissionImage};
+use lightbound::light::{AnyLight, AreaLight, EmissionImage, MovingLight};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::sampling::luminance;
 use lightbound_math::{Transform, Vec2, Vec3};
 use std::f32::consts::PI;
 use std::iter;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The surfaces of a scene.
@@ -65,11 +66,45 @@ struct AreaEmission<'d> {
     two_sided: bool,
 }
 
-/// Adds an instance of a group that moves.
-fn add_moving_instance(geometry: &mut Geometry, group: u32, motion: Motion) {
-    let (transform, index) = (motion.start(), geometry.motions.len() as u32);
-    geometry.motions.push(motion);
-    geometry.instances.push(Instance { group, transform, first_light: 0, motion: Some(index) });
+/// What moves together: the shapes of an object that do not move within it, or a shape that moves.
+struct Part<'d> {
+    /// Index into [`Geometry::groups`].
+    group: u32,
+    emitters: Vec<Emitter<'d>>,
+    /// The motion within the object or the world.
+    motion: Option<Motion>,
+}
+
+/// Fallback for what does not move.
+const AT_START: &str = "the transform at the start time";
+
+/// Returns the name of a shape: that of its file, if it has one.
+fn shape_name(entity: &Entity) -> Result<String, SceneError> {
+    let file = match entity.name.as_str() {
+        "plymesh" => entity.params.string("filename")?,
+        _ => None,
+    };
+    Ok(file.unwrap_or(&entity.name).to_string())
+}
+
+/// Returns the light of an element, which moves with `motion`, or if its vertices do.
+fn any_area_light(
+    light: AreaLight,
+    (primitive, element): (&Primitive, u32),
+    motion: Option<Arc<Motion>>,
+    context: &RenderContext,
+) -> AnyLight {
+    if motion.is_none() && !primitive.shape.vertices_move() {
+        return AnyLight::Area(light);
+    }
+    let &RenderContext { origin, shutter, .. } = context;
+    AnyLight::Moving(Box::new(MovingLight::surface(
+        light,
+        (primitive, element),
+        motion,
+        origin,
+        shutter,
+    )))
 }
 
 /// Converts the transform of an instance at `location`.
@@ -96,88 +131,144 @@ const SHAPES: [&str; 8] = [
 ];
 
 impl Builder<'_> {
-    /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space;
-    /// `shutter` are the times at which the shutter opens and closes.
+    /// Builds all shapes and appends area lights to `lights`.
     pub(super) fn shapes(
         &mut self,
         d: &Description,
         materials: &Materials,
-        (origin, shutter): (DVec3, [f32; 2]),
+        context: &RenderContext,
         lights: &mut Vec<AnyLight>,
     ) -> Result<Shapes, SceneError> {
-        let mut geometry = Geometry { origin, ..Geometry::default() };
+        let mut geometry = Geometry { origin: context.origin, ..Geometry::default() };
         let mut object_names = Vec::new();
-        let mut next_light = lights.len() as u32;
-        for shape in d.shapes.iter().filter(|shape| shape.end_ctm.is_none()) {
-            let (ctm, target) = (shape.ctm, (&mut geometry, &mut next_light));
+        let (mut next_light, mut moving_shapes) = (lights.len() as u32, Vec::new());
+        for shape in &d.shapes {
+            if let Some(end) = self.end_ctm(shape, context)? {
+                moving_shapes.push((shape, end));
+                continue;
+            }
+            let (ctm, target) = (shape.ctm, (&mut geometry, &mut next_light, context));
             for emitter in self.shape(d, shape, ctm, materials, target)? {
                 let primitive = emitter.primitive(&geometry);
                 for element in 0..primitive.shape.len() {
                     let light = self.area_light(&emitter.emission, primitive, element)?;
-                    lights.push(AnyLight::Area(light));
+                    lights.push(any_area_light(light, (primitive, element), None, context));
                 }
                 self.assign_light_group(emitter.emission.entity, lights)?;
             }
-            let name = match shape.entity.name.as_str() {
-                "plymesh" => shape.entity.params.string("filename")?,
-                _ => None,
-            };
-            let name = name.unwrap_or(&shape.entity.name);
-            object_names.resize(geometry.primitives.len(), name.to_string());
+            object_names.resize(geometry.primitives.len(), shape_name(&shape.entity)?);
         }
         geometry.world = 0..geometry.primitives.len() as u32;
-        // Emitters of each object, in the order of their lights.
-        let mut emitters: Vec<Vec<Emitter<'_>>> = Vec::new();
+        // The first part of each object does not move within it.
+        let mut objects: Vec<Vec<Part<'_>>> = Vec::new();
         for object in &d.objects {
             let start = geometry.primitives.len() as u32;
-            let (mut of_object, mut next_light) = (Vec::new(), 0);
+            let (mut emitters, mut next_light, mut moving) = (Vec::new(), 0, Vec::new());
             for shape in &object.shapes {
-                let target = (&mut geometry, &mut next_light);
-                of_object.extend(self.shape(d, shape, shape.ctm, materials, target)?);
+                if let Some(end) = self.end_ctm(shape, context)? {
+                    moving.push((shape, end));
+                    continue;
+                }
+                let target = (&mut geometry, &mut next_light, context);
+                emitters.extend(self.shape(d, shape, shape.ctm, materials, target)?);
             }
+            let group = geometry.groups.len() as u32;
             geometry.groups.push(start..geometry.primitives.len() as u32);
-            emitters.push(of_object);
+            let mut parts = vec![Part { group, emitters, motion: None }];
+            for (shape, end) in moving {
+                parts.push(self.moving_part(d, shape, end, materials, (&mut geometry, context))?);
+            }
+            objects.push(parts);
         }
-        // Emitters do not move.
-        let emits = |object: usize| !emitters[object].is_empty();
-        let moves = |i: &&InstanceEntity| i.end_ctm.is_some() && !emits(i.object);
-        for instance in d.instances.iter().filter(|instance| !moves(instance)) {
-            if instance.end_ctm.is_some() {
-                self.diagnostics.warn(
-                    Some(&instance.location),
-                    "motion of this emissive instance is not supported",
-                    "the transform at the start time",
-                )?;
+        let mut moving: Vec<(Motion, &Part<'_>, &str)> = Vec::new();
+        for instance in &d.instances {
+            let (parts, location) = (&objects[instance.object], &instance.location);
+            let emits = parts.iter().any(|part| !part.emitters.is_empty());
+            let end = instance.end_ctm.filter(|_| context.lights_move || !emits);
+            if instance.end_ctm.is_some() && end.is_none() {
+                let what = "motion of this emissive instance is not supported by lightcuts";
+                self.diagnostics.warn(Some(location), what, AT_START)?;
             }
-            let transform = instance_transform(&instance.location, instance.ctm)?;
-            let (group, first_light) = (instance.object as u32, lights.len() as u32);
-            for emitter in &emitters[instance.object] {
-                self.instance_lights(emitter, &geometry, &transform, lights)?;
+            let transforms = [instance.ctm, end.unwrap_or(instance.ctm)];
+            let name = &d.objects[instance.object].name;
+            for part in parts {
+                let motion = match part.motion {
+                    Some(motion) => motion
+                        .within(transforms)
+                        .map_err(|error| motion_error(location, "instance", error))?,
+                    None if end.is_some() => context.motion(location, "instance", transforms)?,
+                    None => {
+                        let transform = instance_transform(location, instance.ctm)?;
+                        let (group, first_light) = (part.group, lights.len() as u32);
+                        for emitter in &part.emitters {
+                            let place = (&transform, None);
+                            self.instance_lights(emitter, &geometry, place, context, lights)?;
+                        }
+                        let motion = None;
+                        geometry.instances.push(Instance { group, transform, first_light, motion });
+                        object_names.push(name.clone());
+                        continue;
+                    }
+                };
+                moving.push((motion, part, name));
             }
-            geometry.instances.push(Instance { group, transform, first_light, motion: None });
-            object_names.push(d.objects[instance.object].name.clone());
         }
         // Moving shapes are instances of groups of their own.
-        for instance in d.instances.iter().filter(moves) {
-            let Some(end) = instance.end_ctm else { continue };
-            let transforms = [instance.ctm, end];
-            let motion = motion(&instance.location, "instance", transforms, d, shutter)?;
-            add_moving_instance(&mut geometry, instance.object as u32, motion);
-            object_names.push(d.objects[instance.object].name.clone());
+        let mut parts = Vec::new();
+        for (shape, end) in moving_shapes {
+            let part = self.moving_part(d, shape, end, materials, (&mut geometry, context))?;
+            parts.push((part, shape_name(&shape.entity)?));
         }
-        for shape in &d.shapes {
-            let Some(end) = shape.end_ctm else { continue };
-            let start = geometry.primitives.len() as u32;
-            let (entity, target) = (&shape.entity, (&mut geometry, &mut 0));
-            self.shape(d, shape, DAffine3::IDENTITY, materials, target)?;
-            let motion = motion(&entity.location, "shape", [shape.ctm, end], d, shutter)?;
-            geometry.groups.push(start..geometry.primitives.len() as u32);
-            let group = geometry.groups.len() as u32 - 1;
-            add_moving_instance(&mut geometry, group, motion);
-            object_names
-                .push(entity.params.string("filename")?.unwrap_or(&entity.name).to_string());
+        let of_world = parts.iter().map(|(part, name)| (part.motion, part, name.as_str()));
+        let of_world = of_world.filter_map(|(motion, part, name)| Some((motion?, part, name)));
+        for (motion, part, name) in moving.into_iter().chain(of_world) {
+            let (transform, first_light) = (motion.start(), lights.len() as u32);
+            for emitter in &part.emitters {
+                let place = (&transform, Some(motion));
+                self.instance_lights(emitter, &geometry, place, context, lights)?;
+            }
+            let (group, index) = (part.group, geometry.motions.len() as u32);
+            geometry.motions.push(motion);
+            geometry.instances.push(Instance {
+                group,
+                transform,
+                first_light,
+                motion: Some(index),
+            });
+            object_names.push(name.to_string());
         }
         Ok(Shapes { geometry, object_names })
+    }
+
+    /// Returns the transform of a shape at the end time, if it moves. Warns if it cannot.
+    fn end_ctm(
+        &mut self,
+        s: &ShapeEntity,
+        context: &RenderContext,
+    ) -> Result<Option<DAffine3>, SceneError> {
+        let is_still = s.end_ctm.is_some() && s.area_light.is_some() && !context.lights_move;
+        if is_still {
+            let what = "motion of this emissive shape is not supported by lightcuts";
+            self.warn(&s.entity, what, AT_START)?;
+        }
+        Ok(s.end_ctm.filter(|_| !is_still))
+    }
+
+    /// Adds a shape that moves to the transform `end`, as a group of its own.
+    fn moving_part<'d>(
+        &mut self,
+        d: &'d Description,
+        s: &ShapeEntity,
+        end: DAffine3,
+        materials: &Materials,
+        (geometry, context): (&mut Geometry, &RenderContext),
+    ) -> Result<Part<'d>, SceneError> {
+        let start = geometry.primitives.len() as u32;
+        let target = (&mut *geometry, &mut 0, context);
+        let emitters = self.shape(d, s, DAffine3::IDENTITY, materials, target)?;
+        let motion = Some(context.motion(&s.entity.location, "shape", [s.ctm, end])?);
+        geometry.groups.push(start..geometry.primitives.len() as u32);
+        Ok(Part { group: geometry.groups.len() as u32 - 1, emitters, motion })
     }
 
     /// Adds a shape with the transform `ctm` to `geometry`, and returns its emissive primitives.
@@ -188,17 +279,17 @@ impl Builder<'_> {
         s: &ShapeEntity,
         ctm: DAffine3,
         materials: &Materials,
-        (geometry, next_light): (&mut Geometry, &mut u32),
+        (geometry, next_light, context): (&mut Geometry, &mut u32, &RenderContext),
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         self.check_supported("shape", entity, &SHAPES, |_| None)?;
         let render_from_shape = transform(entity, ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
-            "plymesh" => self.plymesh(entity, &render_from_shape)?,
-            "trianglemesh" => vec![trianglemesh(entity, &render_from_shape)?],
+            "plymesh" => self.plymesh(s, &render_from_shape, context)?,
+            "trianglemesh" => vec![self.trianglemesh(s, &render_from_shape, context)?],
             "loopsubdiv" => vec![self.loopsubdiv(entity, &render_from_shape)?],
-            "bilinearmesh" => vec![bilinearmesh(entity, &render_from_shape)?],
+            "bilinearmesh" => vec![self.bilinearmesh(s, &render_from_shape, context)?],
             "sphere" => vec![sphere(entity, &render_from_shape)?],
             "disk" => vec![disk(entity, &render_from_shape)?],
             "cylinder" => vec![cylinder(entity, &render_from_shape)?],
@@ -236,6 +327,7 @@ impl Builder<'_> {
             let primitive = if invisible {
                 EmissivePrimitive::Invisible(Box::new(primitive))
             } else {
+                geometry.vertices_move |= primitive.shape.vertices_move();
                 geometry.primitives.push(primitive);
                 EmissivePrimitive::Visible(geometry.primitives.len() - 1)
             };
@@ -309,15 +401,30 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds the lights of an emitter in an instance of its object.
+    /// Adds the lights of an emitter in an instance of its group, at the `transform`, from which the
+    /// instance may move.
     fn instance_lights(
         &mut self,
         emitter: &Emitter<'_>,
         geometry: &Geometry,
-        transform: &Transform,
+        (transform, motion): (&Transform, Option<Motion>),
+        context: &RenderContext,
         lights: &mut Vec<AnyLight>,
     ) -> Result<(), SceneError> {
         let primitive = emitter.primitive(geometry);
+        // The place of moving vertices in an instance that does not move.
+        let place = match motion {
+            None if primitive.shape.vertices_move() => {
+                let affine = transform.affine();
+                let ctm = DAffine3 {
+                    matrix3: glam::Mat3::from(affine.matrix3).as_dmat3(),
+                    translation: Vec3::from(affine.translation).as_dvec3(),
+                };
+                Motion::new([ctm; 2], context.transform_times, context.shutter).ok()
+            }
+            motion => motion,
+        };
+        let place = place.map(Arc::new);
         for element in 0..primitive.shape.len() {
             let light = match primitive.instantiate(element, transform) {
                 Some(instantiated) => self
@@ -326,7 +433,7 @@ impl Builder<'_> {
                 // Without an area, the element emits nothing, but its light keeps its index.
                 None => AreaLight::new(primitive, element, Vec3::ZERO, false),
             };
-            lights.push(AnyLight::Area(light));
+            lights.push(any_area_light(light, (primitive, element), place.clone(), context));
         }
         self.assign_light_group(emitter.emission.entity, lights)
     }
@@ -443,19 +550,46 @@ impl Builder<'_> {
 
     fn plymesh(
         &mut self,
-        entity: &Entity,
+        s: &ShapeEntity,
         render_from_shape: &Transform,
+        context: &RenderContext,
     ) -> Result<Vec<Shape>, SceneError> {
+        let entity = &s.entity;
         let Some(name) = entity.params.string("filename")? else {
             return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
         };
         let displacement = self.displacement(entity)?;
         let path = self.path(name);
-        let mesh = ply::read_with(&path, |path| self.inputs.read(path))
-            .map_err(|e| entity.param_error("filename", e.to_string()))?;
+        let mesh = self.read_ply(entity, "filename", &path)?;
         if let Some(displacement) = displacement {
             return displaced(entity, displacement, mesh, render_from_shape);
         }
+        let motion = match entity.params.string("filename1")? {
+            None => None,
+            Some(_) if self.has_still_vertices(s, context)? => None,
+            Some(name) => {
+                let end_path = self.path(name);
+                let end = self.read_ply(entity, "filename1", &end_path)?;
+                let faces = |mesh: &PlyMesh| (mesh.triangles.len(), mesh.quads.len());
+                if end.triangles != mesh.triangles || end.quads != mesh.quads {
+                    let [(t, q), (end_t, end_q)] = [&mesh, &end].map(faces);
+                    let error = entity.param_error(
+                        "filename1",
+                        format!(
+                            "{} has {end_t} triangles and {end_q} quads, which are not the {t} \
+                         triangles and {q} quads of {}",
+                            end_path.display(),
+                            path.display()
+                        ),
+                    );
+                    return Err(error.help(
+                        "export the same mesh at both times, with vertices in the same order",
+                    ));
+                }
+                let &RenderContext { transform_times: times, shutter, .. } = context;
+                Some(Box::new(VertexMotion::new(end.positions, end.normals, times, shutter)))
+            }
+        };
         let error = |e: MeshError| {
             let error = entity.param_error("filename", format!("{}: {e}", path.display()));
             error.help("check the mesh and the transform")
@@ -463,18 +597,104 @@ impl Builder<'_> {
         let mut shapes = Vec::new();
         if !mesh.quads.is_empty() {
             let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
-            let patches = BilinearMesh::new(p, mesh.quads, n, uv)
+            let patches = BilinearMesh::with_motion(p, mesh.quads, n, uv, motion.clone())
                 .and_then(|m| m.transformed(render_from_shape))
                 .map_err(error)?;
             shapes.push(Shape::Bilinear(patches));
         }
         if !mesh.triangles.is_empty() {
-            let triangles = Mesh::new(mesh.positions, mesh.triangles, mesh.normals, mesh.uvs);
+            let PlyMesh { positions, triangles, normals, uvs, .. } = mesh;
+            let triangles = Mesh::with_motion(positions, triangles, normals, uvs, motion);
             shapes.push(Shape::Mesh(
                 triangles.and_then(|m| m.transformed(render_from_shape)).map_err(error)?,
             ));
         }
         Ok(shapes)
+    }
+
+    /// Reads the PLY file that a parameter names.
+    fn read_ply(
+        &mut self,
+        entity: &Entity,
+        parameter: &str,
+        path: &Path,
+    ) -> Result<PlyMesh, SceneError> {
+        ply::read_with(path, |path| self.inputs.read(path))
+            .map_err(|e| entity.param_error(parameter, e.to_string()))
+    }
+
+    /// Returns whether the vertices of a shape cannot move, with a warning.
+    fn has_still_vertices(
+        &mut self,
+        s: &ShapeEntity,
+        context: &RenderContext,
+    ) -> Result<bool, SceneError> {
+        let is_still = s.area_light.is_some() && !context.lights_move;
+        if is_still {
+            let what = "moving vertices of this emissive shape are not supported by lightcuts";
+            self.warn(&s.entity, what, "the positions at the start time")?;
+        }
+        Ok(is_still)
+    }
+
+    /// Reads the positions and normals of a mesh's vertices at the end of a motion, if they move.
+    fn vertex_motion(
+        &mut self,
+        s: &ShapeEntity,
+        context: &RenderContext,
+    ) -> Result<Option<Box<VertexMotion>>, SceneError> {
+        let p = &s.entity.params;
+        let (positions, normals) = (p.point3s("P1")?, p.normals("N1")?);
+        let Some(positions) = positions else {
+            return match normals {
+                None => Ok(None),
+                Some(_) => Err(s
+                    .entity
+                    .error("normals \"N1\" at the end time, but no positions")
+                    .help("give \"point3 P1\"")),
+            };
+        };
+        let normals = normals.unwrap_or_default().to_vec();
+        if self.has_still_vertices(s, context)? {
+            return Ok(None);
+        }
+        let &RenderContext { transform_times: times, shutter, .. } = context;
+        Ok(Some(Box::new(VertexMotion::new(positions.to_vec(), normals, times, shutter))))
+    }
+
+    fn trianglemesh(
+        &mut self,
+        s: &ShapeEntity,
+        render_from_shape: &Transform,
+        context: &RenderContext,
+    ) -> Result<Shape, SceneError> {
+        let entity = &s.entity;
+        let (positions, normals, uvs) = vertices(entity)?;
+        let triangles = elements(entity, positions.len())?;
+        let motion = self.vertex_motion(s, context)?;
+        // Only Ptex uses face indices. Tangents "S" are unsupported and reported as unused.
+        entity.params.ints("faceIndices")?;
+        let mesh = Mesh::with_motion(positions, triangles, normals, uvs, motion)
+            .and_then(|m| m.transformed(render_from_shape));
+        Ok(Shape::Mesh(mesh.map_err(|e| mesh_error(entity, &e))?))
+    }
+
+    fn bilinearmesh(
+        &mut self,
+        s: &ShapeEntity,
+        render_from_shape: &Transform,
+        context: &RenderContext,
+    ) -> Result<Shape, SceneError> {
+        let entity = &s.entity;
+        let (positions, normals, uvs) = vertices(entity)?;
+        let patches = elements(entity, positions.len())?;
+        let motion = self.vertex_motion(s, context)?;
+        entity.params.ints("faceIndices")?;
+        // In pbrt-v4, an image for sampling the light; here, lights sample their own image.
+        entity.params.string("emissionfilename")?;
+        let mesh = BilinearMesh::with_motion(positions, patches, normals, uvs, motion)
+            .and_then(|m| m.transformed(render_from_shape));
+        Ok(Shape::Bilinear(mesh.map_err(|e| mesh_error(entity, &e))?))
     }
 }
 
@@ -520,27 +740,6 @@ fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32
             .help("vertices are counted from 0"));
     }
     Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
-}
-
-fn trianglemesh(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
-    let (positions, normals, uvs) = vertices(entity)?;
-    let triangles = elements(entity, positions.len())?;
-    // Only Ptex uses face indices. Tangents "S" are unsupported and reported as unused.
-    entity.params.ints("faceIndices")?;
-    let mesh = Mesh::new(positions, triangles, normals, uvs)
-        .and_then(|m| m.transformed(render_from_shape));
-    Ok(Shape::Mesh(mesh.map_err(|e| mesh_error(entity, &e))?))
-}
-
-fn bilinearmesh(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
-    let (positions, normals, uvs) = vertices(entity)?;
-    let patches = elements(entity, positions.len())?;
-    entity.params.ints("faceIndices")?;
-    // In pbrt-v4, an image for sampling the light; here, lights sample their own image.
-    entity.params.string("emissionfilename")?;
-    let mesh = BilinearMesh::new(positions, patches, normals, uvs)
-        .and_then(|m| m.transformed(render_from_shape));
-    Ok(Shape::Bilinear(mesh.map_err(|e| mesh_error(entity, &e))?))
 }
 
 fn sphere(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {

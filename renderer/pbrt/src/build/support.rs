@@ -73,10 +73,10 @@ diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; 
 sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
 disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"
 cylinder: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
-trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only
-bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only
+trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"point3 P1" [0 0 1 1 0 0 0 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0] "normal N" [0 0 1 0 0 1 0 0 1]
+bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0] "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]
 loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme
-plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2
+plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2; +"string filename1" "mesh.ply"
 curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"
 [Material]
 diffuse: "rgb reflectance" [0.1 0.2 0.3]; "string normalmap" "square.pfm"; "texture displacement" "f"

@@ -109,8 +109,10 @@ pub struct MaterialEntity {
 pub struct LightEntity {
     /// Type and parameters.
     pub entity: Entity,
-    /// Transform from light to world space.
+    /// Transform from light to world space, at the start time.
     pub ctm: DAffine3,
+    /// The transform at the end time, if the light moves.
+    pub end_ctm: Option<DAffine3>,
 }
 
 /// The media on the two sides of a surface.

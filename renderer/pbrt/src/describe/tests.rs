@@ -309,11 +309,6 @@ fn unsupported_features_warn_and_name_the_fallback() {
             "motion of this texture",
             "the start time",
         ),
-        (
-            "WorldBegin ObjectBegin \"o\" ActiveTransform EndTime Scale 2 2 2 Shape \"disk\" ObjectEnd",
-            "motion of this shape of an object",
-            "the start time",
-        ),
         ("Film \"rgb\" Film \"gbuffer\" WorldBegin", "Film is given twice", "last"),
         (
             "Camera \"perspective\" Camera \"orthographic\" WorldBegin",

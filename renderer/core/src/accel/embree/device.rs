@@ -112,7 +112,7 @@ impl Device {
     /// Creates a committed geometry for a primitive, which must outlive it and must not move.
     fn primitive(&self, primitive: &Primitive) -> Result<GeometryHandle, AccelError> {
         let handle = match &primitive.shape {
-            Shape::Mesh(mesh) => {
+            Shape::Mesh(mesh) if !mesh.moves() => {
                 let handle = self.mesh(mesh)?;
                 if primitive.alpha.is_some() {
                     // SAFETY: the handle is valid; every query passes a `QueryContext`, as the

@@ -2,7 +2,7 @@
 //!
 //! Each group is an Embree scene in robust mode, and so is the world, which also contains the
 //! instances. Meshes are triangle geometries (indices shared, 12 bytes copied per vertex); other
-//! shapes are user geometries with callbacks to
+//! shapes, and meshes whose vertices move, are user geometries with callbacks to
 //! [`Shape::intersect`](crate::geometry::Shape::intersect). Primitives with an opacity texture have
 //! filter callbacks for the alpha test. Moving instances are traced by the built-in BVH, since Embree
 //! interpolates transforms differently. Geometry ids are indices of primitives relative to the

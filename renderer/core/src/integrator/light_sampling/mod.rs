@@ -267,16 +267,23 @@ impl<'a> LightPicker<'a> {
     }
 
     /// Returns the selected area light, and whether its front was selected rather than its back
-    /// (`None` for both sides); `None` for other lights.
+    /// (`None` for both sides); `None` for other lights, and for lights that move.
     pub fn area_light(&self, choice: &LightChoice) -> Option<(&'a AreaLight, Option<bool>)> {
-        let area = self.lights.area(choice.light)?;
-        let front = match (&self.sampler.0, choice.leaf) {
+        match &self.lights.all()[choice.light as usize] {
+            AnyLight::Area(area) => Some((area, self.selected_side(choice, area))),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the front of an area light was selected rather than its back; `None` for both
+    /// sides.
+    fn selected_side(&self, choice: &LightChoice, area: &AreaLight) -> Option<bool> {
+        match (&self.sampler.0, choice.leaf) {
             (LightSelection::Bvh(bvh), Some(leaf)) if area.is_two_sided() && !area.is_curved() => {
                 Some(bvh.forest.tree.is_front(leaf))
             }
             _ => None,
-        };
-        Some((area, front))
+        }
     }
 
     /// Returns the selected light, if it is an environment light that is sampled as a whole.
@@ -287,10 +294,18 @@ impl<'a> LightPicker<'a> {
         }
     }
 
-    /// Samples incident light at `p` from the selected light. The density excludes the selection
-    /// probability and is per steradian except for delta lights. `None` if the sample is black.
-    pub fn sample(&self, choice: &LightChoice, p: Vec3, u: Vec2) -> Option<LightSample> {
+    /// Samples incident light at `p` from the selected light at `time`, seconds. The density excludes
+    /// the selection probability and is per steradian except for delta lights. `None` if the sample
+    /// is black.
+    pub fn sample(&self, choice: &LightChoice, p: Vec3, u: Vec2, time: f32) -> Option<LightSample> {
         match (&self.sampler.0, choice.leaf, &self.lights.all()[choice.light as usize]) {
+            (.., AnyLight::Moving(moving)) => match moving.at(time) {
+                AnyLight::Area(area) => match self.selected_side(choice, &area) {
+                    Some(front) => area.sample_side(p, u, front),
+                    None => area.sample_li(p, u),
+                },
+                light => light.sample_li(p, u),
+            },
             (LightSelection::Bvh(bvh), Some(leaf), AnyLight::Environment(environment)) => {
                 environment.sample_part(bvh.forest.environment_part(leaf)?, u)
             }
@@ -302,10 +317,18 @@ impl<'a> LightPicker<'a> {
     }
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
-    /// generate the position on an area light that a ray from the shading point hits at `t`.
-    /// `ng` is the geometric normal there.
+    /// generate the position on an area light that a ray from the shading point hits at `t`, at the
+    /// time of the ray. `ng` is the geometric normal there.
     pub fn area_light_pdf(&mut self, light: u32, ray: &Ray, t: f32, ng: Vec3) -> f32 {
-        let Some(area) = self.lights.area(light) else { return 0.0 };
+        let moved;
+        let area = match &self.lights.all()[light as usize] {
+            AnyLight::Moving(moving) => {
+                moved = moving.at(ray.time);
+                &moved
+            }
+            light => light,
+        };
+        let AnyLight::Area(area) = area else { return 0.0 };
         let probability = match &self.sampler.0 {
             LightSelection::Power(table) => {
                 table.as_ref().map_or(0.0, |table| table.pmf(light as usize))
@@ -319,8 +342,9 @@ impl<'a> LightPicker<'a> {
     }
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
-    /// generate a direction to an environment light, or to one behind a portal. `pdf_li` is its
-    /// [`Environment::pdf_li`] or [`PortalLight::pdf_li`](crate::light::PortalLight::pdf_li).
+    /// generate a direction to an environment light, or to one that moves or is behind a portal.
+    /// `pdf_li` is its [`Environment::pdf_li`] or
+    /// [`PortalLight::pdf_li`](crate::light::PortalLight::pdf_li).
     pub fn environment_pdf(&mut self, light: u32, wi: Vec3, pdf_li: f32) -> f32 {
         let bvh = match &self.sampler.0 {
             LightSelection::Power(table) => {
@@ -336,7 +360,7 @@ impl<'a> LightPicker<'a> {
                 };
                 self.leaf_probability(&bvh.forest, leaf) * environment.part_pdf(part, wi)
             }
-            AnyLight::Portal(_) => {
+            AnyLight::Portal(_) | AnyLight::Moving(_) => {
                 let leaf = bvh.forest.leaf_of_surface(light, true);
                 leaf.map_or(0.0, |leaf| self.leaf_probability(&bvh.forest, leaf)) * pdf_li
             }

@@ -23,7 +23,7 @@ fn sample(
     u_position: Vec2,
 ) -> Option<(LightSample, f32)> {
     let choice = picker.pick(u_pick)?;
-    let light = picker.sample(&choice, p, u_position)?;
+    let light = picker.sample(&choice, p, u_position, 0.0)?;
     let pdf = choice.probability * light.pdf;
     (pdf > 0.0).then_some((light, pdf))
 }

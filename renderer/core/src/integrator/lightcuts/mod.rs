@@ -64,6 +64,10 @@ impl Lightcuts {
         max_depth: u32,
         settings: &LightcutsSettings,
     ) -> Result<Lightcuts, IntegratorError> {
+        if scene.lights.any_moves() {
+            let message = "lightcuts cannot render lights that move; use the integrator path";
+            return Err(IntegratorError(message.to_string()));
+        }
         let started = Instant::now();
         let stochastic = matches!(settings.cut, settings::Cut::Stochastic { .. });
         let options = PointOptions {

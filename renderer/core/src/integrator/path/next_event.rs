@@ -191,7 +191,9 @@ impl<'a> Wavefront<'a> {
                 }
             }
             let p = vertices.surface.p.get(lane);
-            if let Some(light) = self.light_picker.sample(&choice, p, vec2(u[lane], v[lane])) {
+            let (time, u) =
+                (self.paths.rays[vertices.path[lane] as usize].time, vec2(u[lane], v[lane]));
+            if let Some(light) = self.light_picker.sample(&choice, p, u, time) {
                 let pdf = probability[lane] * light.pdf;
                 vertices.light.set(lane, &light, pdf, &vertices.surface.frame(lane));
             }
@@ -295,6 +297,13 @@ impl<'a> Wavefront<'a> {
                     let le = self.weighted_environment_light(path as usize, index, le, pdf);
                     sums[lane] += le;
                     self.add_component(path as usize, index, le);
+                }
+            }
+            for (lane, &path) in paths.iter().enumerate() {
+                let Ray { d, time, .. } = self.paths.rays[path as usize];
+                for (index, light) in scene.lights.moving_environments(time) {
+                    let (le, pdf) = (light.radiance(d), light.pdf_li(d));
+                    sums[lane] += self.weighted_environment_light(path as usize, index, le, pdf);
                 }
             }
             for (&path, le) in paths.iter().zip(sums) {

@@ -85,7 +85,7 @@ impl EmitterTextures {
             Some((shape, origin)) => (shape, *origin),
             None => (&self.shape, DVec3::ZERO),
         };
-        let at = shape.point(0, hit.u, hit.v, ray.d);
+        let at = shape.point(0, hit.u, hit.v, ray.d, ray.time);
         Some(Lookup::at_point(render_position(at.p, origin), at.ng, at.uv))
     }
 
@@ -178,6 +178,15 @@ impl AreaLight {
             textures.group = Some((group_primitive.shape.extract(element), origin));
         }
         self
+    }
+
+    /// Returns a light with the same emission from another surface, the first element of `primitive`.
+    pub(super) fn moved_to(&self, primitive: &Primitive) -> AreaLight {
+        let light = AreaLight::new(primitive, 0, self.le, self.two_sided);
+        match self.textures.as_ref().and_then(|textures| textures.image.clone()) {
+            Some(image) => light.with_image(primitive, 0, image),
+            None => light,
+        }
     }
 
     /// Returns the radiance emitted towards `wo` at a point with front normal `ng` (as
@@ -343,7 +352,7 @@ impl AreaLight {
         match &self.shape {
             EmitterShape::Triangle(triangle) => triangle.map(u),
             EmitterShape::Patch(patch) => {
-                let at = patch.point(0, u.x, u.y);
+                let at = patch.point(0, u.x, u.y, 0.0);
                 let n = if at.ns.dot(at.ng) < 0.0 { -at.ng } else { at.ng };
                 (at.p, n, 1.0 / patch.patch(0).jacobian(u.x, u.y))
             }

@@ -3,7 +3,8 @@
 //! direction. The points of lights with images have the maximum of the image, and those behind
 //! portals are visible everywhere; [`Lights::mask`] reduces them. Area and environment lights are
 //! divided into parts, called strata. Each stratum becomes one point or direction at its centre,
-//! with the total light of the stratum.
+//! with the total light of the stratum. Moving lights are not divided: they become what a light
+//! halfway through the exposure becomes, with the extent of the whole motion.
 //!
 //! All area lights together get about [`PointOptions::area_points`], in proportion to their power.
 //! Each gets at least one point per emitting side (8 points if it is curved). Environment lights
@@ -12,6 +13,7 @@
 
 mod area;
 mod environment;
+mod moving;
 
 use super::point::{Emission, LightKind, LightPoint};
 use crate::light::{AnyLight, Light, Lights, PortalLight, ProjectionLight};
@@ -133,39 +135,7 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
             offset: 0.0,
         };
         match light {
-            AnyLight::Point(l) => {
-                out.push(
-                    LightPoint { position: l.position(), intensity: l.intensity(), ..template },
-                    Extent::of,
-                );
-            }
-            AnyLight::Spot(l) => {
-                let (position, axis, emission) =
-                    (l.position(), l.axis(), Emission::Spot(l.falloff()));
-                out.push(
-                    LightPoint { position, axis, intensity: l.intensity(), emission, ..template },
-                    Extent::of,
-                );
-            }
-            AnyLight::Goniometric(l) => {
-                let intensity = match options.whole_surfaces {
-                    true => l.mean_intensity(),
-                    false => l.max_intensity(),
-                };
-                out.push(LightPoint { position: l.position(), intensity, ..template }, Extent::of);
-            }
-            AnyLight::Projection(l) => add_projection(l, &template, options, &mut out),
-            AnyLight::Distant(l) => {
-                let point = LightPoint {
-                    position: l.wi(),
-                    intensity: l.irradiance(),
-                    emission: Emission::Distant,
-                    ..template
-                };
-                out.push(point, Extent::of);
-            }
-            AnyLight::Area(l) if options.whole_surfaces => area::add_entire(l, &template, &mut out),
-            AnyLight::Area(l) if area_power > 0.0 => area::subdivide(
+            AnyLight::Area(l) if !options.whole_surfaces && area_power > 0.0 => area::subdivide(
                 l,
                 &template,
                 share(light, area_power, options.area_points),
@@ -184,10 +154,53 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
                 share(light, environment_power, options.environment_points),
                 &mut out,
             ),
-            AnyLight::Area(_) | AnyLight::Environment(_) | AnyLight::Portal(_) => {}
+            AnyLight::Environment(_) | AnyLight::Portal(_) => {}
+            AnyLight::Moving(l) => moving::add(l, &template, options, &mut out),
+            light => add_whole(light, &template, options, &mut out),
         }
     }
     out
+}
+
+/// Adds a light that is not divided into parts.
+fn add_whole(light: &AnyLight, template: &LightPoint, options: &PointOptions, out: &mut Points) {
+    match light {
+        AnyLight::Point(l) => {
+            out.push(
+                LightPoint { position: l.position(), intensity: l.intensity(), ..*template },
+                Extent::of,
+            );
+        }
+        AnyLight::Spot(l) => {
+            let (position, axis, emission) = (l.position(), l.axis(), Emission::Spot(l.falloff()));
+            out.push(
+                LightPoint { position, axis, intensity: l.intensity(), emission, ..*template },
+                Extent::of,
+            );
+        }
+        AnyLight::Goniometric(l) => {
+            let intensity = match options.whole_surfaces {
+                true => l.mean_intensity(),
+                false => l.max_intensity(),
+            };
+            out.push(LightPoint { position: l.position(), intensity, ..*template }, Extent::of);
+        }
+        AnyLight::Projection(l) => add_projection(l, template, options, out),
+        AnyLight::Distant(l) => {
+            let point = LightPoint {
+                position: l.wi(),
+                intensity: l.irradiance(),
+                emission: Emission::Distant,
+                ..*template
+            };
+            out.push(point, Extent::of);
+        }
+        AnyLight::Area(l) if options.whole_surfaces => area::add_entire(l, template, out),
+        AnyLight::Area(_)
+        | AnyLight::Environment(_)
+        | AnyLight::Portal(_)
+        | AnyLight::Moving(_) => {}
+    }
 }
 
 /// Adds a projection light: one point for each colour channel, since the image changes the colour
@@ -249,7 +262,8 @@ impl Strata {
             | AnyLight::Spot(_)
             | AnyLight::Goniometric(_)
             | AnyLight::Projection(_)
-            | AnyLight::Distant(_) => *leaf,
+            | AnyLight::Distant(_)
+            | AnyLight::Moving(_) => *leaf,
         }
     }
 

@@ -121,12 +121,7 @@ impl Interpreter<'_> {
 
     /// Adds a shape to the scene or to the object being defined.
     pub(super) fn shape(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
-        // Emitters and shapes of objects do not move.
-        let (ctm, end_ctm) = match (&self.object, self.state.area_light) {
-            (None, None) => self.moving_ctm(location, "shape")?,
-            (None, Some(_)) => (self.usable_ctm(location, "emissive shape")?, None),
-            (Some(_), _) => (self.usable_ctm(location, "shape of an object")?, None),
-        };
+        let (ctm, end_ctm) = self.moving_ctm(location, "shape")?;
         let shape = ShapeEntity {
             ctm,
             end_ctm,

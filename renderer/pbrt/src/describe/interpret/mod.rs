@@ -270,8 +270,10 @@ impl<'d> Interpreter<'d> {
                 self.texture(name, is_float, entity)?
             }
             Directive::LightSource(entity) => {
+                let (ctm, end_ctm) = self.moving_ctm(&location, "light")?;
                 let light = LightEntity {
-                    ctm: self.usable_ctm(&location, "light")?,
+                    ctm,
+                    end_ctm,
                     entity: self.apply_attribute_defaults(entity, AttributeTarget::Light)?,
                 };
                 self.scene.lights.push(light);

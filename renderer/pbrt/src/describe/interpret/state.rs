@@ -95,16 +95,6 @@ impl Interpreter<'_> {
         Ok((usable(start)?, end))
     }
 
-    /// Like [`Interpreter::ctm`], for an entity that cannot do without. Fails if the transform
-    /// cannot be used.
-    pub(super) fn usable_ctm(
-        &mut self,
-        location: &Location,
-        user: &str,
-    ) -> Result<DAffine3, SceneError> {
-        self.ctm(location, user)?.map_err(|fault| fault.error(location, user))
-    }
-
     /// Restores the state saved by the innermost scope, which must be `scope`. As in pbrt-v4, an
     /// `AttributeEnd` too many is ignored.
     pub(super) fn pop(

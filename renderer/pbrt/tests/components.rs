@@ -11,10 +11,13 @@ use lightbound_pbrt::build::{Overrides, PathOverrides};
 
 use Component::{Diffuse, Direct, Emission, Indirect, LightGroup, Specular};
 
-/// An environment and a sun, a point light, and two area lights. The groups are `sky`, `default`,
+/// An environment that turns, a point light, and two area lights. The groups are `sky`, `default`,
 /// `key` and `fill`.
 const LIGHTS: &str = r#"
+AttributeBegin
+ActiveTransform EndTime Rotate 20 0 0 1 ActiveTransform All
 LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.05 "string lightgroup" "sky"
+AttributeEnd
 LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
 AttributeBegin
 AreaLightSource "diffuse" "rgb L" [9 12 15] "bool twosided" true "string lightgroup" "key"

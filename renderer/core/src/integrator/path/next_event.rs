@@ -303,7 +303,9 @@ impl<'a> Wavefront<'a> {
                 let Ray { d, time, .. } = self.paths.rays[path as usize];
                 for (index, light) in scene.lights.moving_environments(time) {
                     let (le, pdf) = (light.radiance(d), light.pdf_li(d));
-                    sums[lane] += self.weighted_environment_light(path as usize, index, le, pdf);
+                    let le = self.weighted_environment_light(path as usize, index, le, pdf);
+                    sums[lane] += le;
+                    self.add_component(path as usize, index, le);
                 }
             }
             for (&path, le) in paths.iter().zip(sums) {

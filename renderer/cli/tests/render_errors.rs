@@ -22,6 +22,8 @@ fn scene_without_lights_causes_a_warning() {
     let small = ["-o", "a.png", "--resolution", "8x8", "--spp", "1"];
     dir.render(&small).assert().success().stderr(contains("no light"));
     dir.render(&small).arg("--strict").assert().code(2).stderr(contains("no light"));
+    let occlusion = ["--strict", "--integrator", "ambientocclusion"];
+    dir.render(&small).args(occlusion).assert().success();
 }
 
 #[test]

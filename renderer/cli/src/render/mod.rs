@@ -292,7 +292,9 @@ fn render_scene(
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded =
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
-            if loaded.scene.lights.is_black() {
+            let needs_light =
+                loaded.settings.integrator.method.name() != MethodName::AmbientOcclusion;
+            if needs_light && loaded.scene.lights.is_black() {
                 let message = if loaded.scene.lights.all().is_empty() {
                     "the scene has no light"
                 } else {

@@ -23,6 +23,8 @@ pub struct RenderSettings {
     pub gain: f32,
     /// White balance, as a matrix on light in linear sRGB; `None` without.
     pub white_balance: Option<Mat3>,
+    /// Space of the layers of positions and normals.
+    pub feature_space: FeatureSpace,
     /// Colour space of the image. Light is computed in linear sRGB and converted by the film.
     pub colour_space: ColourSpace,
     /// Pixel reconstruction filter.
@@ -52,6 +54,7 @@ impl Default for RenderSettings {
             window: Window { x0: 0, y0: 0, x1: 1280, y1: 720 },
             gain: 1.0,
             white_balance: None,
+            feature_space: FeatureSpace::default(),
             colour_space: ColourSpace::default(),
             filter: Filter::default(),
             sampling: SamplingSettings::default(),
@@ -217,6 +220,13 @@ choice! {
         Soft = "soft":
             "Smoothly towards the surface's horizon, for all materials but mirrors and smooth glass \
              (Chiang et al. 2019)",
+    }
+}
+choice! {
+    /// Spaces of the layers of positions and normals.
+    FeatureSpace: World {
+        World = "world": "World space",
+        Camera = "camera": "x to the right, y up, z into the image, with the camera at the origin",
     }
 }
 choice! {

@@ -622,3 +622,32 @@ fn materials_accept_spectra_and_textures() {
     let one = "Material \"conductor\" \"float roughness\" 0.25 \"float vroughness\" 0.5";
     assert_eq!(roughness(one), [[0.5, 0.5f32.sqrt()]; 2]);
 }
+
+#[test]
+fn gbuffers_are_in_camera_space_by_default() {
+    let folder = SceneFolder::new();
+    let features = |film: &str| {
+        let head = format!(
+            "Film {film} \"integer xresolution\" 8 \"integer yresolution\" 8 \
+             LookAt 3 4 5  8 4 5  0 1 0 Camera \"perspective\" Integrator \"path\""
+        );
+        let wall = "LightSource \"infinite\" \
+                    Shape \"bilinearmesh\" \"point3 P\" [8 -9 -9  8 -9 19  8 19 -9  8 19 19]";
+        render(&folder.scene(&head, wall), 1).features.unwrap()
+    };
+    // The camera looks along +x, with −z to its right. The pixel is at the upper right.
+    let pixel = 8 + 7;
+    let camera = features("\"gbuffer\"");
+    let [x, y, z] = camera.position[pixel];
+    assert!(x > 0.5 && y > 0.5 && close(z, 5.0), "{x} {y} {z}");
+    assert!(close(camera.depth[pixel], 5.0));
+    for normal in [camera.normal[pixel], camera.geometric_normal[pixel]] {
+        assert!(close(normal[2].abs(), 1.0), "{normal:?}");
+    }
+    for film in ["\"gbuffer\" \"string coordinatesystem\" \"world\"", "\"rgb\""] {
+        let world = features(film);
+        let expected = [8.0, 4.0 + y, 5.0 - x];
+        assert!((0..3).all(|i| close(world.position[pixel][i], expected[i])), "{film}");
+        assert!(close(world.normal[pixel][0].abs(), 1.0), "{film}");
+    }
+}

@@ -12,7 +12,6 @@ use tempfile::TempDir;
 /// Unsupported settings => part of the message; part of the fallback.
 const UNSUPPORTED_SETTINGS: &str = r#"
 Camera "perspective" "float zoom" 3 => "float zoom"; ignored
-Film "gbuffer" => "gbuffer"; world space
 Camera "realistic" "string lensfile" "doublet.dat" "float aperturediameter" 50 => diameter of 50 mm; 20 mm
 Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"
 Film "rgb" "float maxcomponentvalue" 10 => "maxcomponentvalue"; unclamped
@@ -126,7 +125,7 @@ WorldEnd => remove WorldEnd
 /// All supported parameters of all supported entities.
 const SUPPORTED: &str = r#"
 Option "seed" 7 Option "disablepixeljitter" false ColorSpace "sRGB"
-Film "rgb" "string filename" "out.exr" "integer xresolution" 20 "integer yresolution" 10 "float cropwindow" [0 1 0 1]
+FILM "string filename" "out.exr" "integer xresolution" 20 "integer yresolution" 10 "float cropwindow" [0 1 0 1]
   "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "canon_eos_5d_mkiv" "float whitebalance" 5000
 SAMPLER
 FILTER
@@ -253,7 +252,13 @@ ObjectInstance "lamp" ObjectBegin "arm" Shape "sphere" Rotate 3 0 0 1 Shape "dis
 "#;
 
 /// Placeholders in [`SUPPORTED`] and the entities to replace them with, one per line.
-const VARIANTS: [(&str, &str); 4] = [
+const VARIANTS: [(&str, &str); 5] = [
+    (
+        "FILM",
+        r#"Film "rgb"
+Film "gbuffer"
+Film "gbuffer" "string coordinatesystem" "world""#,
+    ),
     (
         "INTEGRATOR",
         r#"Integrator "path" "integer maxdepth" 3 "string shadowterminator" "soft" "bool regularize" false "string lightsampler" "bvh"

@@ -2,7 +2,7 @@
 
 use super::{Camera, CameraModel, Projection, SphericalMapping, ThinLens};
 use crate::light::sphere_to_square;
-use lightbound_math::{Vec2, Vec3, vec2};
+use lightbound_math::{Transform, Vec2, Vec3, vec2};
 use std::f32::consts::PI;
 
 impl Camera {
@@ -11,14 +11,18 @@ impl Camera {
         self.shutter
     }
 
+    /// Returns the transform from render space to camera space at `time`, seconds.
+    pub fn camera_from_render(&self, time: f32) -> Transform {
+        self.moved(time).unwrap_or(self.to_world).inverse()
+    }
+
     /// Returns the raster point where the centre of the lens images a point at `time`, seconds; `None`
     /// behind the camera.
     ///
     /// A system of lenses counts as the pinhole with the same image near its centre, without
     /// distortion.
     pub fn project(&self, p: Vec3, time: f32) -> Option<Vec2> {
-        let moved = self.moved(time);
-        let p = moved.as_ref().unwrap_or(&self.to_world).inverse().point(p);
+        let p = self.camera_from_render(time).point(p);
         match &self.model {
             CameraModel::ThinLens(ThinLens { projection, corner, step, .. }) => match projection {
                 Projection::Perspective { .. } if p.z > 0.0 => {

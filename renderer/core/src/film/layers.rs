@@ -16,6 +16,10 @@
 //! | `light_NAME.R` … | radiance by the lights of the group NAME |
 //! | `material.id`, `object.id` | unsigned integers, from 1 |
 //!
+//! World space is camera space if [`RenderSettings::feature_space`] says so.
+//!
+//! [`RenderSettings::feature_space`]: crate::RenderSettings::feature_space
+//!
 //! Each extra channel of the integrator is a layer of its own.
 
 use super::{Film, FilmOptions, RenderedImage, column_names};

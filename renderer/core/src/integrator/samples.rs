@@ -5,7 +5,7 @@ use crate::camera::CameraRay;
 use crate::film::{FeatureLayers, Features, Sums, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::scene::Scene;
-use crate::settings::RenderSettings;
+use crate::settings::{FeatureSpace, RenderSettings};
 use glam::Mat3;
 use lightbound_math::sampling::{PathKey, Sampler};
 use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec2, Vec3, vec2};
@@ -161,12 +161,23 @@ impl<'a> TileSamples<'a> {
         } else {
             Vec2::ZERO
         };
+        let (normal, geometric_normal, position) = match self.settings.feature_space {
+            FeatureSpace::World => {
+                (surface.frame.n, surface.ng, surface.p.as_dvec3() + scene.geometry.origin)
+            }
+            FeatureSpace::Camera => {
+                let to_camera = scene.camera.camera_from_render(hit.time);
+                let normal = |n: Vec3| to_camera.normal(n).normalize();
+                let p = to_camera.point(surface.p).as_dvec3();
+                (normal(surface.frame.n), normal(surface.ng), p)
+            }
+        };
         let features = Features {
             albedo: Vec3::ZERO,
-            normal: surface.frame.n,
-            position: surface.p.as_dvec3() + scene.geometry.origin,
+            normal,
+            position,
             depth: scene.camera.depth(surface.p, hit.time),
-            geometric_normal: surface.ng,
+            geometric_normal,
             uv: surface.uv,
             motion,
             depth_gradient,

@@ -5,8 +5,9 @@ use crate::describe::Description;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use glam::Mat3;
+use lightbound::choice::Choice;
 use lightbound::filter::{Filter, FilterKind};
-use lightbound::settings::{ColourSpace, SamplingSettings};
+use lightbound::settings::{ColourSpace, FeatureSpace, SamplingSettings};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::layers::PixelRect;
 use lightbound_image::{Crop, MAX_PIXELS, Window};
@@ -40,8 +41,8 @@ pub(super) struct Film {
     pub colour_space: ColourSpace,
     /// Name of the output file; empty if none.
     pub filename: PathBuf,
-    /// Whether the film is `gbuffer`.
-    pub has_features: bool,
+    /// The space of the layers of the film `gbuffer`; `None` for other films.
+    pub features: Option<FeatureSpace>,
 }
 
 impl Builder<'_> {
@@ -58,10 +59,8 @@ impl Builder<'_> {
             (name == "spectral")
                 .then_some("film \"rgb\"; EXR files have the layers that --layers selects")
         })?;
-        let has_features = film.name == "gbuffer";
-        if has_features {
-            self.check_gbuffer(film)?;
-        }
+        let is_gbuffer = film.name == "gbuffer";
+        let features = is_gbuffer.then(|| feature_space(film)).transpose()?;
         let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
             n if (1..=MAX_RESOLUTION).contains(&n) => Ok(n as u32),
             n => Err(film
@@ -114,23 +113,8 @@ impl Builder<'_> {
             white_balance,
             colour_space,
             filename,
-            has_features,
+            features,
         })
-    }
-
-    /// Checks the parameters of the film `gbuffer`, and warns about camera space.
-    fn check_gbuffer(&mut self, film: &Entity) -> Result<(), SceneError> {
-        let space = film.params.string("coordinatesystem")?.unwrap_or("camera");
-        if !matches!(space, "camera" | "world") {
-            let help = did_you_mean(space, ["camera", "world"], "use camera or world");
-            let message = format!("unknown \"coordinatesystem\" \"{space}\"");
-            return Err(film.error(message).help(help));
-        }
-        if space == "camera" {
-            let message = "film \"gbuffer\" in camera space is not supported";
-            self.warn(film, message, "layers in world space")?;
-        }
-        Ok(())
     }
 
     /// Returns the crop window of the file: from `cropwindow`, from `pixelbounds`, or the full
@@ -376,4 +360,16 @@ fn overriding_window(crop: Crop, (w, h): (u32, u32)) -> Result<Window, SceneErro
         )));
     }
     Ok(to_window(area))
+}
+
+/// Returns the space of the layers of a film `gbuffer`.
+fn feature_space(film: &Entity) -> Result<FeatureSpace, SceneError> {
+    let Some(name) = film.params.string("coordinatesystem")? else {
+        return Ok(FeatureSpace::Camera);
+    };
+    FeatureSpace::from_name(name).ok_or_else(|| {
+        let error =
+            film.param_error("coordinatesystem", format!("\"coordinatesystem\" is \"{name}\""));
+        error.help(did_you_mean(name, FeatureSpace::NAMES.iter().copied(), "write camera or world"))
+    })
 }

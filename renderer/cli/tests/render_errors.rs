@@ -89,7 +89,7 @@ fn missing_and_truncated_files_have_a_remedy() {
     let dir = SceneDir::with_scene(texture);
     let failed = dir.render(&["-o", "a.png"]).assert().code(2);
     failed.stderr(
-        contains("x/y.png: cannot be read")
+        contains("x/y.png cannot be read")
             .and(contains("relative to the folder of the main scene file")),
     );
     std::fs::write(dir.path("scene.pbrt"), b"\x1f\x8b\x08\0\0\0\0\0\0\x03").unwrap();

@@ -395,7 +395,7 @@ mod tests {
             ("Integrator \"path\" \"string lightsampler\" \"bvh\"", (LightSampling::Tree, 0)),
             (
                 "Integrator \"volpath\" \"string lightsampler\" \"uniform\"",
-                (LightSampling::Uniform, 1),
+                (LightSampling::Uniform, 0),
             ),
             (
                 "Integrator \"path\" \"string lightsampler\" \"exhaustive\"",

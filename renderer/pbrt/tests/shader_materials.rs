@@ -315,7 +315,7 @@ fn invalid_textures_are_errors() {
         ),
         (
             r#""string wood" "gone.png" "texture grain" "none""#,
-            "\"string wood\" cannot be used; gone.png: cannot be read",
+            "\"string wood\" cannot be used; gone.png cannot be read; check the path",
         ),
         (r#""texture wood" "plain" "texture grian" "none""#, "texture \"grain\" is missing"),
     ] {

@@ -107,7 +107,12 @@ impl Builder<'_> {
                 let file = shader_use.entity.params.string(name)?.expect("the parameter exists");
                 let image = self.image(shader_use.entity, &self.path(file), "sRGB");
                 let image = image.map_err(|error| {
-                    shader_use.error(param, &format!("cannot be used: {}", error.message()))
+                    let message = format!("cannot be used: {}", error.message());
+                    let wrapped = shader_use.error(param, &message);
+                    match error.remedy() {
+                        Some(remedy) => wrapped.help(remedy),
+                        None => wrapped,
+                    }
                 })?;
                 self.check_finite(shader_use.entity, &image)?;
                 self.converted_texture(shader_use, param, &shader_texture::default_image_map(image))

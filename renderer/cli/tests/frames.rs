@@ -72,6 +72,11 @@ fn missing_frames_are_an_error_before_rendering() {
             "-o `a.exr` would be replaced by every frame",
             "a.####.exr",
         ),
+        (
+            "frame0008.pbrt --frames 8..9 --resume -o a.####.png",
+            "only .exr files say whether they are finished",
+            "write .exr files",
+        ),
         ("frame0008.pbrt --frames 9..8", "expected two frame numbers", "1..250"),
     ] {
         let stderr = stderr(&render(dir.root(), args).code(2));

@@ -49,6 +49,25 @@ fn surfaces_beyond_the_maximum_distance_do_not_occlude() {
 }
 
 #[test]
+fn lamps_move_like_other_surfaces() {
+    // Loading fails on any warning.
+    let image = |emission: &str| {
+        let text = format!(
+            r#"
+            LookAt 0 -6 2  0 0 0.6  0 0 1 Camera "perspective" "float fov" 36
+            Film "rgb" "integer xresolution" 16 "integer yresolution" 16
+            Integrator "ambientocclusion" WorldBegin
+            Shape "disk" "float radius" 9
+            ActiveTransform EndTime Translate 1.5 0 0 ActiveTransform All
+            {emission} Shape "sphere" "float radius" 0.5
+            "#
+        );
+        render_text(&text, &Overrides { spp: Some(16), ..Overrides::default() }, 2).radiance
+    };
+    assert_eq!(image(r#"AreaLightSource "diffuse" LightSource "point""#), image(""));
+}
+
+#[test]
 fn misses_are_black_and_features_are_recorded() {
     let image = below_disk("");
     let features = image.features.expect("the test records features");

@@ -480,7 +480,11 @@ mod tests {
             (format!("{case}kind = \"similar\"\n"), 4, "similar"),
             (format!("{case}sampler = \"halton\"\n"), 4, "halton"),
             (format!("{case}accel = \"gpu\"\n"), 4, "gpu"),
-            (format!("{case}integrator = \"bdpt\"\n"), 4, "`path`, `lightcuts`, `ambientocclusion`"),
+            (
+                format!("{case}integrator = \"bdpt\"\n"),
+                4,
+                "`path`, `lightcuts`, `ambientocclusion`",
+            ),
             (format!("{case}kind = \"exact\"\naccel = \"embree\"\n"), 2, "Embree"),
             (format!("{case}\n{case}"), 6, "another case is called `one`"),
             ("[[case]]\nname = \"../one\"\nscene = \"a.pbrt\"\n".into(), 2, "cannot be a name"),

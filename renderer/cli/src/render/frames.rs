@@ -89,6 +89,17 @@ fn frame_args(args: &Args, frames: &FrameRange) -> Result<Vec<(u32, Args)>, Erro
     let output = args.output.as_deref().map(|path| output_name("-o", path, count)).transpose()?;
     let stats =
         args.stats.as_deref().map(|path| output_name("--stats", path, count)).transpose()?;
+    if let Some(path) = &args.output
+        && args.work.resume
+        && path.extension().is_some_and(|extension| extension != "exr")
+    {
+        let message = format!(
+            "--resume cannot continue a sequence of `{}`: only .exr files say whether they are \
+             finished",
+            path.display()
+        );
+        return Err(Error::option(message, "write .exr files, and convert them later"));
+    }
     check_scenes(&scene, frames)?;
     let args_of = |frame: u32| {
         let scene = scene.path(frame);

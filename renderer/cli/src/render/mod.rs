@@ -77,8 +77,8 @@ pub struct Args {
     /// as many digits as #. Options that name outputs need #### or %04d, too. Without -o, a frame
     /// is written to its scene's name with .exr, in the current folder. If a file is missing,
     /// nothing is rendered. The first error, or a signal, ends the sequence; finished frames stay.
-    /// With --resume from the start, the same command continues the sequence: finished frames are
-    /// not rendered again. --time-limit applies to each frame.
+    /// With --resume from the start, the same command continues a sequence of .exr files: finished
+    /// frames are not rendered again. --time-limit applies to each frame.
     #[arg(long, value_name = "A..B", value_parser = parse_frames, help_heading = "Image")]
     pub frames: Option<FrameRange>,
 

@@ -78,6 +78,17 @@ pub enum MeshError {
     },
 }
 
+impl MeshError {
+    /// Returns whether the arrays at the end of a motion are invalid.
+    pub fn is_at_end(&self) -> bool {
+        match self {
+            MeshError::EndNotFinite { .. } | MeshError::EndNormals => true,
+            MeshError::Length { attribute, .. } => attribute.starts_with("end"),
+            _ => false,
+        }
+    }
+}
+
 /// Validates the arrays of a mesh with `N` vertices per element, and repairs its normals and
 /// texture coordinates: normals are normalised, and non-finite values become zero. A zero normal
 /// means that the vertex has no normal.

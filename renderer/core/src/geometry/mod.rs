@@ -331,14 +331,15 @@ impl Shape {
         }
     }
 
-    /// Returns the largest absolute coordinate of the vertices or of the bounding box.
+    /// Returns the largest absolute coordinate of the vertices, or of the bounding box if they move
+    /// or there are none.
     pub fn magnitude(&self) -> f32 {
         let of_points = |points: &[Vec3]| {
             points.iter().fold(Vec3::ZERO, |max, p| max.max(p.abs())).max_element()
         };
         match self {
-            Shape::Mesh(m) => of_points(m.positions()),
-            Shape::Bilinear(b) => of_points(b.positions()),
+            Shape::Mesh(m) if !m.moves() => of_points(m.positions()),
+            Shape::Bilinear(b) if !b.moves() => of_points(b.positions()),
             _ => (0..self.len()).map(|k| self.aabb(k).magnitude()).fold(0.0, f32::max),
         }
     }

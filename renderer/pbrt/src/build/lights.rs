@@ -122,13 +122,19 @@ impl Builder<'_> {
             Some(x) => scale * (x / unit),
             None => scale,
         };
-        if scale.is_finite() {
-            return Ok(scale);
-        }
-        let error = entity.error(format!(
-            "\"scale\" and \"{target_name}\" make this light too bright for single precision"
-        ));
-        Err(error.help("give smaller values"))
+        if scale.is_finite() { Ok(scale) } else { Err(too_bright(entity, target_name)) }
+    }
+
+    /// Returns an emission times its [scale](Self::scale).
+    pub(super) fn scaled(
+        &mut self,
+        entity: &Entity,
+        emission: Vec3,
+        target_name: &str,
+        unit: f32,
+    ) -> Result<Vec3, SceneError> {
+        let scaled = emission * self.scale(entity, target_name, unit)?;
+        if scaled.is_finite() { Ok(scaled) } else { Err(too_bright(entity, target_name)) }
     }
 
     fn point(
@@ -137,8 +143,8 @@ impl Builder<'_> {
         render_from_light: &Transform,
     ) -> Result<AnyLight, SceneError> {
         let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
-        let intensity =
-            self.emission(entity, "I")? * self.scale(entity, "power", PointLight::POWER_FACTOR)?;
+        let intensity = self.emission(entity, "I")?;
+        let intensity = self.scaled(entity, intensity, "power", PointLight::POWER_FACTOR)?;
         Ok(AnyLight::Point(PointLight::new(render_from_light.point(from), intensity)))
     }
 
@@ -162,6 +168,9 @@ impl Builder<'_> {
         );
         let light = light.map_err(|e| light_error(entity, e))?;
         let scale = self.scale(entity, "power", light.power_factor())?;
+        if !(intensity * scale).is_finite() {
+            return Err(too_bright(entity, "power"));
+        }
         Ok(AnyLight::Spot(light.scaled(scale)))
     }
 
@@ -181,7 +190,8 @@ impl Builder<'_> {
         let texels: Vec<f32> = image.pixels().map(|rgb| rgb.element_sum() / 3.0).collect();
         let sum: f64 = texels.iter().map(|&texel| f64::from(texel.max(0.0))).sum();
         let unit = GoniometricLight::power_factor((sum / texels.len() as f64) as f32);
-        let intensity = self.emission(entity, "I")? * self.scale(entity, "power", unit)?;
+        let intensity = self.emission(entity, "I")?;
+        let intensity = self.scaled(entity, intensity, "power", unit)?;
         let light = GoniometricLight::new(render_from_light, intensity, &texels, width as usize);
         Ok(AnyLight::Goniometric(Box::new(light)))
     }
@@ -230,7 +240,8 @@ impl Builder<'_> {
     ) -> Result<AnyLight, SceneError> {
         let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
         let to = entity.params.point3("to")?.unwrap_or(Vec3::Z);
-        let irradiance = self.emission(entity, "L")? * self.scale(entity, "illuminance", 1.0)?;
+        let irradiance = self.emission(entity, "L")?;
+        let irradiance = self.scaled(entity, irradiance, "illuminance", 1.0)?;
         let light = DistantLight::new(render_from_light.vector(from - to), irradiance)
             .map_err(|e| light_error(entity, e))?;
         Ok(AnyLight::Distant(light))
@@ -273,8 +284,9 @@ impl Builder<'_> {
     ) -> Result<Environment, SceneError> {
         let p = &entity.params;
         let Some(name) = p.string("filename")? else {
-            let scale = self.scale(entity, "illuminance", CONSTANT_ILLUMINANCE)?;
-            return Ok(Environment::constant(self.emission(entity, "L")? * scale));
+            let radiance = self.emission(entity, "L")?;
+            let radiance = self.scaled(entity, radiance, "illuminance", CONSTANT_ILLUMINANCE)?;
+            return Ok(Environment::constant(radiance));
         };
         if p.find("L").is_some() {
             return Err(entity
@@ -425,6 +437,13 @@ pub(super) fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
         }
         scale => Ok(scale),
     }
+}
+
+fn too_bright(entity: &Entity, target_name: &str) -> SceneError {
+    let error = entity.error(format!(
+        "\"scale\" and \"{target_name}\" make this light too bright for single precision"
+    ));
+    error.help("give smaller values")
 }
 
 fn light_error(entity: &Entity, error: LightError) -> SceneError {

@@ -186,7 +186,7 @@ fn build_scene(
         origin,
         transform_times: description.transform_times,
         shutter: film.shutter,
-        lights_move: integrator.method.name() == MethodName::Path,
+        lights_move: integrator.method.name() != MethodName::Lightcuts,
     };
     let mut lights = builder.lights(description, &context)?;
     let shapes = builder.shapes(description, &materials, &context, &mut lights)?;

@@ -1,8 +1,9 @@
 //! Errors of shapes, at the parameter at fault, with remedies.
 
-use crate::diagnostics::SceneError;
+use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
 use lightbound::geometry::{MAX_COORDINATE, MeshError, Shape, ShapeError};
+use lightbound_math::Aabb;
 
 /// Creates the error for an invalid parameter of a sphere, disk or cylinder.
 pub(super) fn shape_error(entity: &Entity, e: &ShapeError) -> SceneError {
@@ -30,6 +31,24 @@ pub(super) fn mesh_error(entity: &Entity, e: &MeshError) -> SceneError {
     entity.param_error(name, e.to_string()).help(help)
 }
 
+/// Checks that what moves or is instantiated is within the range of coordinates.
+pub(super) fn check_bounds(
+    location: &Location,
+    user: &str,
+    bounds: Option<Aabb>,
+) -> Result<(), SceneError> {
+    let bounds = bounds.filter(|bounds| !bounds.is_empty());
+    let magnitude = bounds.map_or(0.0, |bounds| bounds.magnitude());
+    if magnitude <= MAX_COORDINATE {
+        return Ok(());
+    }
+    let message = format!(
+        "this {user} has coordinates up to {magnitude:.1e}, and the largest possible is \
+         {MAX_COORDINATE:e}"
+    );
+    Err(SceneError::at(location, message).help("check its transforms, or scale the scene down"))
+}
+
 /// Checks that a shape is within the range of coordinates.
 pub(super) fn check_extent(entity: &Entity, shape: &Shape) -> Result<(), SceneError> {
     let magnitude = shape.magnitude();
@@ -37,7 +56,7 @@ pub(super) fn check_extent(entity: &Entity, shape: &Shape) -> Result<(), SceneEr
         return Ok(());
     }
     let error = entity.error(format!(
-        "this \"{}\" has coordinates up to {magnitude:.0e}, and the largest possible is \
+        "this \"{}\" has coordinates up to {magnitude:.1e}, and the largest possible is \
          {MAX_COORDINATE:e}",
         entity.name
     ));

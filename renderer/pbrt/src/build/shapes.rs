@@ -4,7 +4,7 @@ use super::displacement::displaced;
 use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::Materials;
-use super::shape_errors::{check_extent, mesh_error, shape_error};
+use super::shape_errors::{check_bounds, check_extent, mesh_error, shape_error};
 use super::{Builder, RenderContext, motion_error, transform};
 use crate::describe::{Curve, Description, ShapeEntity, curve};
 use crate::diagnostics::{Location, SceneError};
@@ -20,7 +20,7 @@ use lightbound::light::{AnyLight, AreaLight, EmissionImage, MovingLight};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::sampling::luminance;
-use lightbound_math::{Transform, Vec2, Vec3};
+use lightbound_math::{Aabb, Transform, Vec2, Vec3};
 use std::f32::consts::PI;
 use std::iter;
 use std::path::Path;
@@ -73,6 +73,16 @@ struct Part<'d> {
     emitters: Vec<Emitter<'d>>,
     /// The motion within the object or the world.
     motion: Option<Motion>,
+    /// Bounding box of the group.
+    bounds: Aabb,
+}
+
+/// Returns the bounding box of primitives.
+fn bounds(primitives: &[Primitive]) -> Aabb {
+    let elements = primitives.iter().flat_map(|primitive| {
+        (0..primitive.shape.len()).map(|element| primitive.shape.aabb(element))
+    });
+    elements.fold(Aabb::EMPTY, Aabb::union)
 }
 
 /// Fallback for what does not move.
@@ -174,7 +184,8 @@ impl Builder<'_> {
             }
             let group = geometry.groups.len() as u32;
             geometry.groups.push(start..geometry.primitives.len() as u32);
-            let mut parts = vec![Part { group, emitters, motion: None }];
+            let bounds = bounds(&geometry.primitives[start as usize..]);
+            let mut parts = vec![Part { group, emitters, motion: None, bounds }];
             for (shape, end) in moving {
                 parts.push(self.moving_part(d, shape, end, materials, (&mut geometry, context))?);
             }
@@ -199,6 +210,7 @@ impl Builder<'_> {
                     None if end.is_some() => context.motion(location, "instance", transforms)?,
                     None => {
                         let transform = instance_transform(location, instance.ctm)?;
+                        check_bounds(location, "instance", Some(transform.aabb(part.bounds)))?;
                         let (group, first_light) = (part.group, lights.len() as u32);
                         for emitter in &part.emitters {
                             let place = (&transform, None);
@@ -210,6 +222,7 @@ impl Builder<'_> {
                         continue;
                     }
                 };
+                check_bounds(location, "instance", Some(motion.aabb(part.bounds)))?;
                 moving.push((motion, part, name));
             }
         }
@@ -268,7 +281,10 @@ impl Builder<'_> {
         let emitters = self.shape(d, s, DAffine3::IDENTITY, materials, target)?;
         let motion = Some(context.motion(&s.entity.location, "shape", [s.ctm, end])?);
         geometry.groups.push(start..geometry.primitives.len() as u32);
-        Ok(Part { group: geometry.groups.len() as u32 - 1, emitters, motion })
+        let bounds = bounds(&geometry.primitives[start as usize..]);
+        let part = Part { group: geometry.groups.len() as u32 - 1, emitters, motion, bounds };
+        check_bounds(&s.entity.location, "shape", motion.map(|motion| motion.aabb(bounds)))?;
+        Ok(part)
     }
 
     /// Adds a shape with the transform `ctm` to `geometry`, and returns its emissive primitives.
@@ -393,7 +409,7 @@ impl Builder<'_> {
     ) -> Result<AreaLight, SceneError> {
         let mean = image.as_ref().map_or(1.0, |image| luminance(image.mean()));
         let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 } * mean;
-        let le = le * self.scale(entity, "power", power)?;
+        let le = self.scaled(entity, le, "power", power)?;
         let light = AreaLight::new(primitive, element, le, two_sided);
         Ok(match image {
             Some(image) => light.with_image(primitive, element, image.clone()),
@@ -562,6 +578,10 @@ impl Builder<'_> {
         let path = self.path(name);
         let mesh = self.read_ply(entity, "filename", &path)?;
         if let Some(displacement) = displacement {
+            if entity.params.string("filename1")?.is_some() {
+                let what = "\"filename1\" is not supported with \"displacement\"";
+                self.warn(entity, what, "the mesh at the start time")?;
+            }
             return displaced(entity, displacement, mesh, render_from_shape);
         }
         let motion = match entity.params.string("filename1")? {
@@ -570,18 +590,10 @@ impl Builder<'_> {
             Some(name) => {
                 let end_path = self.path(name);
                 let end = self.read_ply(entity, "filename1", &end_path)?;
-                let faces = |mesh: &PlyMesh| (mesh.triangles.len(), mesh.quads.len());
                 if end.triangles != mesh.triangles || end.quads != mesh.quads {
-                    let [(t, q), (end_t, end_q)] = [&mesh, &end].map(faces);
-                    let error = entity.param_error(
-                        "filename1",
-                        format!(
-                            "{} has {end_t} triangles and {end_q} quads, which are not the {t} \
-                         triangles and {q} quads of {}",
-                            end_path.display(),
-                            path.display()
-                        ),
-                    );
+                    let [start, end] = [&path, &end_path].map(|path| path.display());
+                    let message = format!("the faces of {end} are not those of {start}");
+                    let error = entity.param_error("filename1", message);
                     return Err(error.help(
                         "export the same mesh at both times, with vertices in the same order",
                     ));
@@ -590,9 +602,20 @@ impl Builder<'_> {
                 Some(Box::new(VertexMotion::new(end.positions, end.normals, times, shutter)))
             }
         };
+        let end_path = entity.params.string("filename1")?.map(|name| self.path(name));
         let error = |e: MeshError| {
-            let error = entity.param_error("filename", format!("{}: {e}", path.display()));
-            error.help("check the mesh and the transform")
+            let help = match e {
+                MeshError::EndNormals => "export both files with normals, or none",
+                MeshError::Length { attribute: "end positions", .. } => {
+                    "export the same mesh at both times"
+                }
+                _ => "check the mesh and the transform",
+            };
+            let (name, path) = match &end_path {
+                Some(end_path) if e.is_at_end() => ("filename1", end_path),
+                _ => ("filename", &path),
+            };
+            entity.param_error(name, format!("{}: {e}", path.display())).help(help)
         };
         let mut shapes = Vec::new();
         if !mesh.quads.is_empty() {

@@ -160,7 +160,7 @@ class Scene:
                     self.object = self.objects[self.next().strip('"')] = []
                 case "ObjectInstance":
                     for shape in self.objects[self.next().strip('"')]:
-                        self.add(shape | {"to_world": self.ctm @ shape["to_world"]})
+                        self.add(self.instance(shape, self.ctm @ shape["to_world"]))
                 case "Include":
                     path = self.folder / self.tokens[self.position].strip('"')
                     self.tokens[self.position : self.position + 1] = tokens(path.read_text())
@@ -325,6 +325,16 @@ class Scene:
             moved = points + offset * normals if offset else points
             oriented = None if normals is None else np.sign(offset or 1) * normals
             self.add_shape(self.mesh(moved, faces, uv, oriented), material)
+
+    def instance(self, shape, to_world):
+        """Returns a shape with another transform. Mitsuba's spheres must not be ellipsoids."""
+        matrix = np.array(to_world.matrix)[:3, :3]
+        squares = matrix.T @ matrix
+        if shape["type"] == "sphere" and not np.allclose(squares, squares[0, 0] * np.eye(3)):
+            points, normals, uv, faces = self.vertices("sphere", {"radius": [shape["radius"]]})
+            others = {key: value for key, value in shape.items() if key != "radius"}
+            shape = others | self.mesh(points, faces, uv, normals)
+        return shape | {"to_world": to_world}
 
     def add_shape(self, shape, material):
         """Adds a shape with its material and the current area light."""

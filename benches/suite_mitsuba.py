@@ -76,9 +76,12 @@ class Case:
         height, width = self.channel("R").shape
         shape, border = kernel(*scene.filter)
         n = SEEDS * STILLS if scene.moves else 1
-        stills = [Scene(SCENES / entry["scene"], temporary, (i + 0.5) / n) for i in range(n)]
         depth = get("depth", scene.depth)
-        self.stills = [still.load(width, height, border, SUBPIXELS, depth) for still in stills]
+        self.stills = []
+        for i in range(n):
+            # Loaded at once, since the next still replaces the files of meshes.
+            still = Scene(SCENES / entry["scene"], temporary, (i + 0.5) / n)
+            self.stills.append(still.load(width, height, border, SUBPIXELS, depth))
         self.weights = [self.filter(shape, border, size) for size in (height, width)]
 
     def filter(self, shape, border, size):

@@ -533,7 +533,7 @@ fn extreme_numbers_are_errors_or_render_finite_values() {
 }
 
 #[test]
-#[ignore = "takes ten minutes"]
+#[ignore = "takes ten minutes: cargo test -p lightbound-pbrt --test fallbacks -- --ignored"]
 fn all_extreme_numbers_are_errors_or_render_finite_values() {
     let rendered = render_extreme_numbers(|_| &EXTREME_NUMBERS);
     assert!(rendered > 1000, "only {rendered} scenes rendered");

@@ -220,6 +220,7 @@ Material "dielectric" "spectrum eta" "glass-F12" => glass-F12; did you mean "gla
 Material "dielectric" "spectrum eta" "unobtainium" => unobtainium; named spectrum
 Material "conductor" "float k" 3 => float k; "rgb k" or "spectrum k" or "texture k"
 Material "dielectric" "float eta" 0 => index of refraction is 0; above 0
+Material "dielectric" "rgb eta" [0 0 0] => refraction is (0, 0, 0); above 0
 Material "thindielectric" "float eta" -1.5 => index of refraction is -1.5; above 0
 Material "dielectric" "spectrum eta" "blue.spd" => "eta" is 0 at 587.56 nm; covers
 Material "dielectric" "bool roughness" true => bool roughness; "float roughness"

@@ -20,7 +20,10 @@ pub fn parse_frames(text: &str) -> Result<FrameRange, String> {
     let number = |text: &str| text.trim().parse().ok().filter(|n| *n <= MAX_FRAME);
     let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
     range.map(|(first, last)| FrameRange(first..=last)).ok_or_else(|| {
-        format!("expected two frame numbers up to {MAX_FRAME}, the first not above the last, as in 1..250")
+        format!(
+            "expected two frame numbers up to {MAX_FRAME}, the first not above the last, as in \
+             1..250"
+        )
     })
 }
 

@@ -1,9 +1,9 @@
 //! The built-in acceleration structure: a BVH per group, and one over the instances.
 //!
 //! Triangles are stored in BVH order in blocks of four ([`TriangleBlock`]); other shapes, and
-//! triangles whose vertices move, are tested one at a time. A triangle takes 44 bytes in full blocks, and about 80 bytes on average with the
-//! nodes; rays do not access the mesh itself. Where surfaces coincide, the one with the lowest
-//! indices is hit, so results do not depend on the BVH.
+//! triangles with moving vertices, are tested one at a time. A triangle takes 44 bytes in full
+//! blocks, and about 80 bytes on average with the nodes; rays do not access the mesh itself. Where
+//! surfaces coincide, the one with the lowest indices is hit, so results do not depend on the BVH.
 
 use super::builder::Element;
 use super::packet::{

@@ -12,7 +12,7 @@ pub(super) fn light_group(entity: &Entity) -> Result<&str, SceneError> {
     if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Ok(name);
     }
-    let error = entity.error(format!("\"lightgroup\" is \"{name}\""));
+    let error = entity.param_error("lightgroup", format!("\"lightgroup\" is \"{name}\""));
     Err(error.help("give a name of letters, digits and underscores: it becomes a layer's name"))
 }
 

@@ -490,7 +490,8 @@ impl Builder<'_> {
         let param = match entity.params.float_or_spectrum(name)? {
             None => return Ok(1.5),
             Some(FloatOrSpectrum::Float(eta)) => {
-                let error = || entity.error(format!("the index of refraction is {eta}"));
+                let message = || format!("the index of refraction is {eta}");
+                let error = || entity.param_error(name, message());
                 return is_valid(eta)
                     .then_some(eta)
                     .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
@@ -499,9 +500,14 @@ impl Builder<'_> {
         };
         let eta = self.index_spectrum(entity, &param)?.at(HELIUM_D_NM);
         is_valid(eta).then_some(eta).ok_or_else(|| {
-            let error = entity.error(format!(
+            if let SpectrumParam::Rgb([r, g, b], _) = param {
+                let message = format!("the index of refraction is ({r}, {g}, {b})");
+                return entity.param_error(name, message).help("give numbers above 0");
+            }
+            let message = format!(
                 "the spectrum \"{name}\" is {eta} at {HELIUM_D_NM} nm, where its index is evaluated"
-            ));
+            );
+            let error = entity.param_error(name, message);
             error.help("give a spectrum that covers visible light, or a \"float\"")
         })
     }

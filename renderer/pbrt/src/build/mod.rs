@@ -2,12 +2,14 @@
 
 mod bump;
 mod camera;
+mod curves;
 mod displacement;
 mod integrator;
 mod light_groups;
 mod lights;
 mod materials;
 mod measured;
+mod meshes;
 mod render_space;
 mod settings;
 mod shader_material;

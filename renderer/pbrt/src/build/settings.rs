@@ -86,8 +86,13 @@ impl Builder<'_> {
         let iso = p.float("iso")?.unwrap_or(100.0);
         let gain = time * iso / 100.0;
         if !(gain > 0.0 && gain.is_finite()) {
-            let error = film.error(format!("\"iso\" of {iso} multiplies the image by {gain}"));
-            return Err(error.help("give a number above 0, such as 100"));
+            let message = format!(
+                "\"iso\" of {iso}, with the shutter open for {time} s, multiplies the image by {gain}"
+            );
+            return Err(film.error(message).help(
+                "give an \"iso\" above 0, such as 100, or check \
+                 \"shutterclose\" of the camera",
+            ));
         }
         let colour_space = overrides.colour_space.unwrap_or(p.colour_space());
         let white_balance = white_balance(film, colour_space)?;

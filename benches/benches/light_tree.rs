@@ -52,6 +52,7 @@ fn lights(kind: &str) -> Lights {
                     first_light: Some(i),
                     alpha: None,
                     flip: false,
+                    media: None,
                 };
                 AnyLight::Area(AreaLight::new(&primitive, 0, colour, false))
             }

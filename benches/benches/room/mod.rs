@@ -14,6 +14,7 @@ pub fn scene(meshes: Vec<Mesh>) -> Geometry {
         first_light: None,
         alpha: None,
         flip: false,
+        media: None,
     };
     let primitives: Vec<_> = meshes.into_iter().map(primitive).collect();
     Geometry { world: 0..primitives.len() as u32, primitives, ..Geometry::default() }

@@ -49,6 +49,7 @@ pub mod integrator;
 pub mod light;
 pub mod light_tree;
 pub mod material;
+pub mod medium;
 pub mod part;
 pub mod render;
 pub mod scene;

@@ -60,7 +60,7 @@ impl Random {
 
 fn primitive(shape: Shape, alpha: Option<f32>) -> Primitive {
     let alpha = alpha.map(Param::from_float);
-    Primitive { shape, material: 0, first_light: None, alpha, flip: false }
+    Primitive { shape, material: 0, first_light: None, alpha, flip: false, media: None }
 }
 
 fn world(primitives: Vec<Primitive>) -> Geometry {

@@ -208,6 +208,7 @@ impl SceneInfo {
 fn kind(material: &Material) -> &'static str {
     match material {
         Material::Mix { .. } => "mix",
+        Material::Interface => "interface",
         Material::Surface { specular: Some(_), scattering: Some(_), .. } => "specular and shader",
         Material::Surface { specular: Some(_), scattering: None, .. } => "specular",
         Material::Surface { specular: None, scattering: Some(_), .. } => "shader",

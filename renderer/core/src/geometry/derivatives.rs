@@ -147,6 +147,7 @@ mod tests {
             first_light: None,
             alpha: None,
             flip: i % 2 == 0,
+            media: None,
         });
         let primitives: Vec<_> = primitives.collect();
         let (transform, motion) = (transform(), None);

@@ -274,6 +274,7 @@ mod tests {
                 first_light: None,
                 alpha: None,
                 flip: i % 3 == 0,
+                media: None,
             })
             .collect();
         let world = 0..primitives.len() as u32;

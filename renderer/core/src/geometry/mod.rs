@@ -27,6 +27,7 @@ mod testing;
 mod vertex_motion;
 pub(crate) mod watertight;
 
+use crate::medium::MediumInterface;
 use crate::texture::{Lookup, Param};
 use glam::DVec3;
 use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
@@ -95,6 +96,8 @@ pub struct Primitive {
     /// Whether `ReverseOrientation` reverses the normals. Mirroring transforms do not reverse them,
     /// since shapes keep their front.
     pub flip: bool,
+    /// The media on its sides, if it separates media.
+    pub media: Option<MediumInterface>,
 }
 
 /// A transformed copy of a group.
@@ -234,9 +237,16 @@ impl Primitive {
             Shape::Cylinder(c) => Shape::Cylinder(c.transformed(transform)),
             Shape::Curves(_) => unreachable!("only lights are instantiated, and curves never emit"),
         };
-        let &Primitive { material, ref alpha, flip, .. } = self;
+        let &Primitive { material, ref alpha, flip, media, .. } = self;
         let alpha = alpha.clone();
-        (!shape.is_empty()).then_some(Primitive { shape, material, first_light: None, alpha, flip })
+        (!shape.is_empty()).then_some(Primitive {
+            shape,
+            material,
+            first_light: None,
+            alpha,
+            flip,
+            media,
+        })
     }
 
     /// Returns −1 if normals are reversed, else 1.

@@ -48,7 +48,14 @@ mod tests {
             let motion = motion.map(Box::new);
             let mesh = Mesh::with_motion(corners.clone(), vec![[0, 1, 2]], vec![], vec![], motion);
             let shape = Shape::Mesh(mesh.unwrap());
-            Primitive { shape, material: 0, first_light: None, alpha: None, flip: false }
+            Primitive {
+                shape,
+                material: 0,
+                first_light: None,
+                alpha: None,
+                flip: false,
+                media: None,
+            }
         };
         let geometry = Geometry {
             primitives: vec![primitive(None), primitive(Some(end))],

@@ -153,10 +153,10 @@ fn transformed(light: &AnyLight, transform: &Transform) -> AnyLight {
 
 /// Returns a primitive with another shape.
 fn with_shape(
-    &Primitive { material, first_light, ref alpha, flip, .. }: &Primitive,
+    &Primitive { material, first_light, ref alpha, flip, media, .. }: &Primitive,
     shape: Shape,
 ) -> Primitive {
-    Primitive { shape, material, first_light, alpha: alpha.clone(), flip }
+    Primitive { shape, material, first_light, alpha: alpha.clone(), flip, media }
 }
 
 impl MovingSurface {

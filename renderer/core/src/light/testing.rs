@@ -6,7 +6,7 @@ use lightbound_math::{Transform, Vec3, vec3};
 
 /// Returns an emissive primitive.
 pub fn primitive(shape: Shape) -> Primitive {
-    Primitive { shape, material: 0, first_light: Some(0), alpha: None, flip: false }
+    Primitive { shape, material: 0, first_light: Some(0), alpha: None, flip: false, media: None }
 }
 
 /// Returns a triangle that faces down. If `normals` are given, the winding is reversed.

@@ -89,7 +89,8 @@ mod tests {
 
     /// Returns a geometry of one primitive.
     fn geometry(shape: Shape, flip: bool) -> Geometry {
-        let primitive = Primitive { shape, material: 0, first_light: None, alpha: None, flip };
+        let primitive =
+            Primitive { shape, material: 0, first_light: None, alpha: None, flip, media: None };
         Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() }
     }
 

@@ -48,6 +48,8 @@ pub enum Material {
         /// Probability of the second material.
         amount: Param,
     },
+    /// No surface, but a boundary between media.
+    Interface,
 }
 
 impl Material {
@@ -64,31 +66,32 @@ impl Material {
     /// Sets the bump map.
     ///
     /// # Panics
-    /// If the material is a mix.
+    /// If the material is a mix or an interface.
     pub fn with_bump(mut self, map: Option<BumpMap>) -> Material {
         match &mut self {
             Material::Surface { bump, .. } => *bump = map,
             Material::Mix { .. } => panic!("the materials of a mix have bump maps of their own"),
+            Material::Interface => panic!("an interface has no normals"),
         }
         self
     }
 
-    /// Returns the bump map; `None` for mixes.
+    /// Returns the bump map; `None` for mixes and interfaces.
     pub fn bump(&self) -> Option<&BumpMap> {
         match self {
             Material::Surface { bump, .. } => bump.as_ref(),
-            Material::Mix { .. } => None,
+            Material::Mix { .. } | Material::Interface => None,
         }
     }
 
-    /// Returns whether refraction depends on the wavelength; false for mixes.
+    /// Returns whether refraction depends on the wavelength; false for mixes and interfaces.
     pub fn disperses(&self) -> bool {
         match self {
             Material::Surface { specular, scattering, .. } => {
                 matches!(specular, Some(Specular::Dispersive { .. }))
                     || scattering.as_ref().is_some_and(|s| s.dispersive_index().is_some())
             }
-            Material::Mix { .. } => false,
+            Material::Mix { .. } | Material::Interface => false,
         }
     }
 }

@@ -172,7 +172,8 @@ impl SceneBuilder {
         emission: Option<(Vec3, bool)>,
     ) {
         self.object_names.push(shape.name().to_owned());
-        let mut primitive = Primitive { shape, material, first_light: None, alpha: None, flip };
+        let mut primitive =
+            Primitive { shape, material, first_light: None, alpha: None, flip, media: None };
         if let Some((radiance, two_sided)) = emission {
             primitive.first_light = Some(self.lights.len() as u32);
             self.lights.extend((0..primitive.shape.len()).map(|element| {
@@ -209,6 +210,8 @@ impl SceneBuilder {
             shaders: self.shaders,
             material_names: self.material_names,
             object_names: self.object_names,
+            media: Vec::new(),
+            camera_medium: None,
             lights: Lights::new(self.lights, accel.bounds()),
             accel: accel.into(),
         })

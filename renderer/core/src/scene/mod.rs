@@ -10,6 +10,7 @@ use crate::camera::Camera;
 use crate::geometry::{Geometry, Hit, Surface, SurfaceDerivatives};
 use crate::light::Lights;
 use crate::material::{Material, ShaderBinding};
+use crate::medium::Medium;
 use crate::texture::{Footprint, Lookup};
 use lightbound_math::{Frame, Vec3};
 use std::sync::Arc;
@@ -29,6 +30,10 @@ pub struct Scene {
     pub material_names: Vec<String>,
     /// Names of the objects, indexed by [`Geometry::object_id`].
     pub object_names: Vec<String>,
+    /// Participating media.
+    pub media: Vec<Medium>,
+    /// Index of the medium around the camera; `None` is vacuum.
+    pub camera_medium: Option<u32>,
     /// All lights.
     pub lights: Lights,
     /// Ray queries over `geometry`.

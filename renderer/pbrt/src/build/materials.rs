@@ -555,7 +555,7 @@ impl Alpha {
 fn contains_itself(materials: &[Material], start: u32) -> bool {
     let components = |material: u32| match &materials[material as usize] {
         Material::Mix { materials, .. } => &materials[..],
-        Material::Surface { .. } => &[],
+        Material::Surface { .. } | Material::Interface => &[],
     };
     let (mut visited, mut pending) = (vec![false; materials.len()], components(start).to_vec());
     while let Some(material) = pending.pop() {

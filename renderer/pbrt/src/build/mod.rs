@@ -208,6 +208,8 @@ fn build_scene(
         shaders,
         material_names: materials.names,
         object_names: shapes.object_names,
+        media: Vec::new(),
+        camera_medium: None,
         lights,
         accel: accel.into(),
     };

@@ -330,7 +330,7 @@ impl Builder<'_> {
                 *next_light += shape.len();
             }
             let (alpha, flip) = (alpha.clone(), s.reverse_orientation);
-            let primitive = Primitive { shape, material, first_light, alpha, flip };
+            let primitive = Primitive { shape, material, first_light, alpha, flip, media: None };
             let primitive = if invisible {
                 EmissivePrimitive::Invisible(Box::new(primitive))
             } else {

@@ -50,6 +50,7 @@ impl<'a> Bsdf<'a> {
                         (probability * amount, *second),
                     ]);
                 }
+                Material::Interface => {}
                 Material::Surface { specular, scattering, .. } => {
                     let shader = scattering
                         .as_ref()

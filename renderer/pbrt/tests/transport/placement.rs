@@ -190,8 +190,14 @@ fn offset_rays_do_not_hit_the_surface_they_leave() {
     for (seed, distance) in (0..200).flat_map(|seed| [0.0, 30.0, 1000.0].map(|d| (seed, d))) {
         for shape in flat_shapes(distance * vec3(1.0, 0.5, -0.7), seed) {
             let centre = shape.aabb(0).center();
-            let primitive =
-                Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
+            let primitive = Primitive {
+                shape,
+                material: 0,
+                first_light: None,
+                alpha: None,
+                flip: false,
+                media: None,
+            };
             let geometry = Arc::new(Geometry {
                 primitives: vec![primitive],
                 world: 0..1,

@@ -290,8 +290,14 @@ mod tests {
         let indices = (0..triangles.len() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
         let mesh = Mesh::new(triangles.concat(), indices, Vec::new(), Vec::new()).unwrap();
         let shape = Shape::Mesh(mesh);
-        let primitive =
-            Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
+        let primitive = Primitive {
+            shape,
+            material: 0,
+            first_light: None,
+            alpha: None,
+            flip: false,
+            media: None,
+        };
         Embree::new(Arc::new(Geometry {
             primitives: vec![primitive],
             world: 0..1,

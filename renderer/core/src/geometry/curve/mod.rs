@@ -671,6 +671,7 @@ mod tests {
                     first_light: None,
                     alpha: None,
                     flip: false,
+                    media: None,
                 };
                 let geometry = Geometry {
                     primitives: vec![primitive],

@@ -79,7 +79,7 @@ impl Floor {
         };
         let mut instances = self.scene.materials.iter().filter_map(|material| match material {
             Material::Surface { scattering, .. } => scattering.as_ref(),
-            Material::Mix { .. } => None,
+            Material::Mix { .. } | Material::Interface => None,
         });
         let is_floor =
             |shader: u32| self.scene.shaders[shader as usize].program.name == "floor.wgsl";

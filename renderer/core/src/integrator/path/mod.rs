@@ -329,7 +329,7 @@ impl<'a> Wavefront<'a> {
         shaders.insert(0, None);
         let rank = |material: &Material| match material {
             Material::Mix { .. } => MIXED,
-            Material::Surface { .. } => {
+            Material::Surface { .. } | Material::Interface => {
                 let position = shaders[1..].binary_search(&shader(material));
                 position.expect("the list has all shaders") as u32 + 1
             }

@@ -1,0 +1,97 @@
+//! Participating media.
+//!
+//! A [`Medium`] scatters, absorbs and emits light between surfaces. Its optical properties are a
+//! [`Field`]; its phase function is a shader. Free paths are sampled with null collisions (Miller,
+//! Georgiev, Jarosz 2019), which need a majorant of the extinction. A [`MajorantTree`] holds
+//! majorants and minorants over boxes.
+//!
+//! Coefficients are per unit of length in render space, whatever the scale of a medium's own space.
+
+mod majorant_tree;
+
+pub use majorant_tree::{MajorantTree, Segment, Segments};
+
+use crate::material::ShaderInstance;
+use lightbound_math::{Aabb, Transform, Vec3};
+use std::fmt::Debug;
+
+/// Optical properties at a point of a medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MediumPoint {
+    /// Extinction coefficient, 1/m.
+    pub extinction: Vec3,
+    /// Single-scattering albedo: the fraction of extinguished light that is scattered.
+    pub albedo: Vec3,
+    /// Emitted light, W/(sr·m³): absorption coefficient times emitted radiance.
+    pub emission: Vec3,
+}
+
+/// Optical properties as a function of the position in the medium's own space.
+///
+/// The extinction is a density times [`Field::extinction`], channel by channel at most: the density
+/// bounds all channels.
+pub trait Field: Debug + Send + Sync {
+    /// Returns the box outside of which there is no medium; `None` if it is everywhere.
+    fn bounds(&self) -> Option<Aabb>;
+
+    /// Returns the extinction per unit of density, 1/m.
+    fn extinction(&self) -> Vec3;
+
+    /// Computes the least and greatest density in each box, one item per box. Conservative: for
+    /// each point in the box and each channel, the extinction of [`Field::evaluate`] is within
+    /// them, times [`Field::extinction`], without tolerance.
+    fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>);
+
+    /// Computes the properties at points, one item per point. Points are within
+    /// [`Field::bounds`].
+    fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>);
+}
+
+/// A participating medium.
+#[derive(Debug)]
+pub struct Medium {
+    /// Name in the scene file.
+    pub name: String,
+    /// Transform from the medium's own space to render space.
+    pub transform: Transform,
+    /// Optical properties.
+    pub field: Box<dyn Field>,
+    /// Majorants and minorants of the density.
+    pub majorants: MajorantTree,
+    /// The phase function: a shader with the cosine included. The z axis of its frame is `wo`.
+    pub phase: ShaderInstance,
+}
+
+/// The media on the two sides of a surface. Indices into [`Scene::media`](crate::Scene::media);
+/// `None` is vacuum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MediumInterface {
+    /// The medium opposite the geometric normal.
+    pub inside: Option<u32>,
+    /// The medium on the side of the geometric normal.
+    pub outside: Option<u32>,
+}
+
+/// The same properties everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Homogeneous(pub MediumPoint);
+
+impl Field for Homogeneous {
+    fn bounds(&self) -> Option<Aabb> {
+        None
+    }
+
+    fn extinction(&self) -> Vec3 {
+        self.0.extinction
+    }
+
+    fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
+        out.clear();
+        out.resize(boxes.len(), [1.0; 2]);
+    }
+
+    fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>) {
+        out.clear();
+        out.resize(points.len(), self.0);
+    }
+}

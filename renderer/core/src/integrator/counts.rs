@@ -1,6 +1,7 @@
 //! Counters of an integrator's work.
 
 use super::CutCounts;
+use crate::medium::TrackingCounts;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -13,6 +14,9 @@ pub struct Counts {
     pub shadow_rays: u64,
     /// Shader evaluations.
     pub shading: ShadingCounts,
+    /// Collisions in participating media.
+    #[serde(default)]
+    pub media: TrackingCounts,
     /// Statistics of cuts through light trees.
     #[serde(default, skip_serializing_if = "CutCounts::is_empty")]
     pub cuts: CutCounts,
@@ -35,6 +39,7 @@ impl AddAssign for Counts {
         self.rays = self.rays.saturating_add(other.rays);
         self.shadow_rays = self.shadow_rays.saturating_add(other.shadow_rays);
         self.shading += other.shading;
+        self.media += other.media;
         self.cuts += other.cuts;
     }
 }

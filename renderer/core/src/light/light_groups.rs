@@ -34,6 +34,11 @@ impl LightGroups {
     pub fn of(&self, light: u32) -> u32 {
         self.groups.get(light as usize).copied().unwrap_or(0)
     }
+
+    /// Returns the index of the group of emissive media: [`DEFAULT_GROUP`] if there is one.
+    pub fn of_media(&self) -> u32 {
+        self.names.iter().position(|name| name == DEFAULT_GROUP).unwrap_or(0) as u32
+    }
 }
 
 #[cfg(test)]

@@ -31,6 +31,12 @@ pub struct Segments<'a> {
     t: [f32; 2],
 }
 
+impl Segment {
+    /// No part of a ray.
+    pub const EMPTY: Segment =
+        Segment { t: [0.0; 2], cell: Aabb { min: Vec3::ZERO, max: Vec3::ZERO }, density: [0.0; 2] };
+}
+
 impl MajorantTree {
     /// Builds the tree of a field.
     pub fn build(field: &dyn Field) -> MajorantTree {

@@ -8,8 +8,10 @@
 //! Coefficients are per unit of length in render space, whatever the scale of a medium's own space.
 
 mod majorant_tree;
+mod tracking;
 
 pub use majorant_tree::{MajorantTree, Segment, Segments};
+pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk};
 
 use crate::material::ShaderInstance;
 use lightbound_math::{Aabb, Transform, Vec3};
@@ -33,6 +35,9 @@ pub struct MediumPoint {
 pub trait Field: Debug + Send + Sync {
     /// Returns the box outside of which there is no medium; `None` if it is everywhere.
     fn bounds(&self) -> Option<Aabb>;
+
+    /// Returns whether any point emits light.
+    fn emits(&self) -> bool;
 
     /// Returns the extinction per unit of density, 1/m.
     fn extinction(&self) -> Vec3;
@@ -72,6 +77,20 @@ pub struct MediumInterface {
     pub outside: Option<u32>,
 }
 
+impl MediumInterface {
+    /// Returns the medium on the side to which `d` points, for a surface with geometric normal `ng`.
+    pub fn on_side(&self, ng: Vec3, d: Vec3) -> Option<u32> {
+        if d.dot(ng) > 0.0 { self.outside } else { self.inside }
+    }
+}
+
+impl Medium {
+    /// Returns whether the medium emits light.
+    pub fn emits(&self) -> bool {
+        self.field.emits()
+    }
+}
+
 /// The same properties everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Homogeneous(pub MediumPoint);
@@ -79,6 +98,10 @@ pub struct Homogeneous(pub MediumPoint);
 impl Field for Homogeneous {
     fn bounds(&self) -> Option<Aabb> {
         None
+    }
+
+    fn emits(&self) -> bool {
+        self.0.emission != Vec3::ZERO
     }
 
     fn extinction(&self) -> Vec3 {

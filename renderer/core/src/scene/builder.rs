@@ -6,14 +6,19 @@ use crate::camera::Camera;
 use crate::geometry::{Geometry, Primitive, Shape};
 use crate::light::{AnyLight, AreaLight, Lights};
 use crate::material::{Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance};
+use crate::medium::{Field, MajorantTree, Medium, MediumInterface};
 use glam::DVec3;
-use lightbound_math::Vec3;
+use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::sync::Arc;
 
 /// Identifies a material of a [`SceneBuilder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaterialId(u32);
+
+/// Identifies a medium of a [`SceneBuilder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediumId(u32);
 
 /// Why a material cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +75,8 @@ pub struct SceneBuilder {
     material_names: Vec<String>,
     shaders: Vec<ShaderBinding>,
     object_names: Vec<String>,
+    media: Vec<Medium>,
+    camera_medium: Option<u32>,
     lights: Vec<AnyLight>,
 }
 
@@ -83,6 +90,8 @@ impl Default for SceneBuilder {
             material_names: Vec::new(),
             shaders: Vec::new(),
             object_names: Vec::new(),
+            media: Vec::new(),
+            camera_medium: None,
             lights: Vec::new(),
         }
     }
@@ -112,6 +121,63 @@ impl SceneBuilder {
         wgsl: &str,
         values: &[(&str, &[f64])],
     ) -> Result<MaterialId, MaterialError> {
+        let instance = self.shader_instance(name, wgsl, values)?;
+        Ok(self.add_material(name, Material::scattering(instance)))
+    }
+
+    /// Adds a medium with `field` in its own space, which `transform` maps to render space. The
+    /// phase function is a shader with constant parameters, as in [`Self::add_shader`].
+    ///
+    /// # Errors
+    /// As for [`Self::add_shader`].
+    pub fn add_medium(
+        &mut self,
+        name: &str,
+        transform: Transform,
+        field: Box<dyn Field>,
+        (phase_name, wgsl, values): (&str, &str, &[(&str, &[f64])]),
+    ) -> Result<MediumId, MaterialError> {
+        let phase = self.shader_instance(phase_name, wgsl, values)?;
+        let majorants = MajorantTree::build(&*field);
+        self.media.push(Medium { name: name.to_owned(), transform, field, majorants, phase });
+        Ok(MediumId(self.media.len() as u32 - 1))
+    }
+
+    /// Sets the medium around the camera.
+    pub fn set_camera_medium(&mut self, MediumId(medium): MediumId) {
+        self.camera_medium = Some(medium);
+    }
+
+    /// Adds a surface that separates media; `None` is vacuum. It is an interface without a
+    /// material.
+    pub fn add_medium_boundary(
+        &mut self,
+        shape: Shape,
+        material: Option<MaterialId>,
+        inside: Option<MediumId>,
+        outside: Option<MediumId>,
+    ) {
+        let material = material.unwrap_or_else(|| {
+            let is_interface = |material: &Material| matches!(material, Material::Interface);
+            match self.materials.iter().position(is_interface) {
+                Some(interface) => MaterialId(interface as u32),
+                None => self.add_material("interface", Material::Interface),
+            }
+        });
+        self.add_primitive(shape, material, false, None);
+        let index = |medium: Option<MediumId>| medium.map(|MediumId(index)| index);
+        let media = MediumInterface { inside: index(inside), outside: index(outside) };
+        let primitive = self.geometry.primitives.last_mut().expect("it has just been added");
+        primitive.media = Some(media);
+    }
+
+    /// Compiles a shader, and creates an instance with constant parameters.
+    fn shader_instance(
+        &mut self,
+        name: &str,
+        wgsl: &str,
+        values: &[(&str, &[f64])],
+    ) -> Result<ShaderInstance, MaterialError> {
         let shader = Shader::parse(name, wgsl).map_err(ProgramError::from)?;
         let program = Program::compile(&self.arena, &shader, &Settings::default(), self.target)?;
         let known = || program.settable.iter().map(|p| p.name.as_str()).collect::<Vec<_>>();
@@ -148,7 +214,7 @@ impl SceneBuilder {
         }
         let instance = ShaderInstance::new(self.shaders.len() as u32, settings);
         self.shaders.push(ShaderBinding::new(Arc::new(program), Vec::new()));
-        Ok(self.add_material(name, Material::scattering(instance)))
+        Ok(instance)
     }
 
     /// Adds a surface.
@@ -210,8 +276,8 @@ impl SceneBuilder {
             shaders: self.shaders,
             material_names: self.material_names,
             object_names: self.object_names,
-            media: Vec::new(),
-            camera_medium: None,
+            media: self.media,
+            camera_medium: self.camera_medium,
             lights: Lights::new(self.lights, accel.bounds()),
             accel: accel.into(),
         })

@@ -3,7 +3,7 @@
 
 mod builder;
 
-pub use builder::{MaterialError, MaterialId, SceneBuilder};
+pub use builder::{MaterialError, MaterialId, MediumId, SceneBuilder};
 
 use crate::accel::Accel;
 use crate::camera::Camera;

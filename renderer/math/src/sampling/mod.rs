@@ -3,7 +3,7 @@
 //! [`sampler`] generates points of the unit cube. [`warp`] maps them to disks, triangles and
 //! directions, and [`spherical_triangle`] to the directions of a triangle. [`discrete`],
 //! [`piecewise`] and [`windowed`] sample tabulated distributions, and [`mis`] combines sampling
-//! strategies. [`pdf_check`] tests samplers of directions against their densities.
+//! strategies. [`stream`] has the random numbers of random walks. [`pdf_check`] tests samplers of directions against their densities.
 //!
 //! Every point is a pure function of seed, pixel, sample index and dimension set. So images depend
 //! neither on the number of threads nor on the order of work.
@@ -14,6 +14,7 @@ pub mod pdf_check;
 pub mod piecewise;
 pub mod sampler;
 pub mod spherical_triangle;
+pub mod stream;
 pub mod warp;
 pub mod windowed;
 
@@ -23,6 +24,7 @@ pub use mis::power_heuristic;
 pub use piecewise::{PiecewiseConstant2d, PiecewisePart};
 pub use sampler::{PathKey, Sampler, SamplerKind};
 pub use spherical_triangle::SphericalTriangle;
+pub use stream::RandomStream;
 pub use windowed::{SquareWindow, WindowedPiecewiseConstant2d};
 
 /// The largest float below 1.

@@ -58,6 +58,12 @@ impl PathKey {
         PathKey { pixel_seed: hash(self.pixel_seed, 0x5b1f_3a71), ..self }
     }
 
+    /// Returns a hash of the key.
+    #[inline(always)]
+    pub fn hash(self) -> u32 {
+        hash(self.pixel_seed, self.sample_index)
+    }
+
     /// Returns the index in the Sobol' sequence and the seed of a dimension set.
     #[inline(always)]
     fn sobol_index_and_seed(self, set: u32) -> (u32, u32) {

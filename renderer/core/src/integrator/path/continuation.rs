@@ -3,7 +3,9 @@
 use super::next_event::PreviousVertex;
 use super::training::TrainingVertex;
 use super::vertex::{VertexGroup, mirrored};
-use super::{MAX_SURVIVAL, MAX_SURVIVAL_DEPTH, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, Wavefront};
+use super::{
+    MAX_SURVIVAL, MAX_SURVIVAL_DEPTH, ROULETTE_DEPTH, ROULETTE_THROUGHPUT, VertexKind, Wavefront,
+};
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, SampledBatch, eta_ratio};
 use crate::material::Specular;
@@ -231,7 +233,9 @@ impl<'a> Wavefront<'a> {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
             self.samples.add(vertices.sample[lane], throughput.get(lane));
         }
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.recorder
+            && self.vertex_kind == VertexKind::Surface
+        {
             let points = vertices.guide_points();
             for lane in lanes.iter().filter(|&lane| samples.pdf[lane] > 0.0) {
                 recorder.add(TrainingVertex {
@@ -262,6 +266,7 @@ impl<'a> Wavefront<'a> {
                     Some(diffuse) => *diffuse,
                     // Delta distributions are specular.
                     None if samples.pdf[lane] == 0.0 => Vec3::ZERO,
+                    None if self.vertex_kind == VertexKind::Collision => Vec3::ONE,
                     None => batch.map_or(Vec3::ZERO, |batch| {
                         batch.diffuse_share(group, lane, self.bsdf.s.get(lane))
                     }),
@@ -269,7 +274,16 @@ impl<'a> Wavefront<'a> {
             }));
         }
         if self.columns.dispersion {
-            next.dispersion.extend(survivors.map(|lane| vertices.dispersion[lane]));
+            next.dispersion.extend(survivors.clone().map(|lane| vertices.dispersion[lane]));
+        }
+        if self.columns.media {
+            for lane in survivors {
+                let path = vertices.path[lane] as usize;
+                let d = d.get(lane);
+                let medium = self.media.medium_from(self.scene, &self.paths, &self.hits, path, d);
+                next.medium.push(medium);
+                next.channel_densities.push(self.paths.channel_densities[path]);
+            }
         }
         if self.columns.previous_vertices {
             for lane in lanes.iter() {
@@ -348,7 +362,7 @@ mod tests {
         let (mut next, mut lit_wi) = (Continuations::default(), Columns::ZERO);
         let lit =
             group.finish_light_columns(simd, SurfaceSides::One, Faults::default(), &mut lit_wi);
-        group.direct_light_columns(simd, &bsdf, &mut direct);
+        group.direct_light_columns(simd, &bsdf, false, &mut direct);
         wi.0[2].iter_mut().step_by(3).for_each(|z| *z = -*z);
         group.shader_sample_columns(simd, &wi, &bsdf, &mut samples);
         group.continue_columns(simd, &samples, ROULETTE_DEPTH, &mut next);

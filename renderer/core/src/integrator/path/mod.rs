@@ -30,6 +30,7 @@
 
 mod components;
 mod continuation;
+mod media;
 mod next_event;
 mod paths;
 mod training;
@@ -37,6 +38,7 @@ mod vertex;
 
 use self::components::PendingComponents;
 use self::continuation::{BsdfSamples, Continuations};
+use self::media::MediaRays;
 use self::next_event::{DirectLight, PendingContribution, receiver};
 use self::paths::{OptionalColumns, Paths};
 use self::training::{Trained, TrainingRecorder};
@@ -54,6 +56,7 @@ use crate::geometry::{Hit, TriangleColumns};
 use crate::integrator::IntegratorError;
 use crate::light::{LightColumns, TriangleLightColumns};
 use crate::material::{Material, ShaderBinding};
+use crate::medium::Medium;
 use crate::render::RenderOptions;
 use crate::scene::Scene;
 use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings, ShadowTerminator};
@@ -127,11 +130,16 @@ struct Wavefront<'a> {
     pending_components: Vec<PendingComponents>,
     hits: Vec<Hit>,
     blocked: Vec<bool>,
+    /// Rays through media.
+    media: MediaRays<'a>,
     /// Rank of the shader of each material, from 1; [`MIXED`] for mixed materials. Misses have
     /// rank 0.
     ranks: Vec<u32>,
-    /// The shader of each rank.
+    /// The shader of each rank. The phase functions of media follow those of surfaces.
     shaders: Vec<Option<u32>>,
+    /// First rank of phase functions, and the rank of each medium.
+    first_phase: u32,
+    phase_ranks: Vec<u32>,
     /// Indices of the hits sorted by rank, the rank of each hit, and the start of each rank.
     order: Vec<u32>,
     keys: Vec<u32>,
@@ -139,6 +147,8 @@ struct Wavefront<'a> {
     /// The vertices of a batch: the first `group_count` groups.
     groups: Vec<VertexGroup<'a>>,
     group_count: usize,
+    /// What the vertices of the batch are.
+    vertex_kind: VertexKind,
     /// Receivers of the vertices; empty if light densities do not depend on the point.
     receivers: Vec<Receiver>,
     /// Buffers of the stages.
@@ -157,6 +167,15 @@ struct Wavefront<'a> {
     /// Records paths for the training.
     recorder: Option<TrainingRecorder>,
     faults: Faults,
+}
+
+/// What path vertices are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum VertexKind {
+    /// Hits of surfaces.
+    Surface,
+    /// Collisions in media.
+    Collision,
 }
 
 /// First scattering event, from 0, after which Russian roulette may terminate paths.
@@ -286,11 +305,19 @@ impl Worker for PathWorker<'_> {
             wavefront.depth = depth;
             counts.rays += wavefront.paths.rays.len() as u64;
             wavefront.scene.accel.intersect_batch(&wavefront.paths.rays, &mut wavefront.hits);
+            if wavefront.columns.media {
+                wavefront.track_paths();
+            }
             wavefront.sort_by_shader(depth);
             let features = if depth == 0 { tile.features() } else { FeatureLayers::NONE };
             wavefront.shade(shading, depth, features);
             counts.shadow_rays += wavefront.shadow_rays.len() as u64;
-            wavefront.scene.accel.occluded_batch(&wavefront.shadow_rays, &mut wavefront.blocked);
+            if wavefront.columns.media {
+                wavefront.track_shadow_rays();
+            } else {
+                let Wavefront { scene, shadow_rays, blocked, .. } = wavefront;
+                scene.accel.occluded_batch(shadow_rays, blocked);
+            }
             wavefront.collect_light();
             if let Some(recorder) = &mut wavefront.recorder {
                 recorder.end_event(&wavefront.samples, wavefront.next.rays.len());
@@ -302,6 +329,7 @@ impl Worker for PathWorker<'_> {
         }
         counts.shading += shading.take_counts();
         counts.shading += wavefront.light_picker.take_counts();
+        counts.media += wavefront.media.take_counts();
         let (faults, gain) = (&wavefront.faults, wavefront.settings.gain);
         wavefront.samples.add_to(&mut tile.lock(), |pixel_sample, weight| {
             faults.weight(pixel_sample, weight) * gain
@@ -335,11 +363,25 @@ impl<'a> Wavefront<'a> {
             }
         };
         let ranks = scene.materials.iter().map(rank).collect();
+        let first_phase = shaders.len() as u32;
+        let phase = |medium: &Medium| Some(medium.phase.shader);
+        let mut phases: Vec<_> = scene.media.iter().map(phase).collect();
+        phases.sort_unstable();
+        phases.dedup();
+        let rank = |medium| {
+            let position = phases.binary_search(&phase(medium));
+            first_phase + position.expect("the list has all phase functions") as u32
+        };
+        let phase_ranks = scene.media.iter().map(rank).collect();
+        shaders.extend(phases);
         let columns = OptionalColumns {
             dispersion: scene.materials.iter().any(Material::disperses),
+            media: media::has_media(scene),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
         let has_bump_maps = scene.materials.iter().any(|material| material.bump().is_some());
+        let emission_can_be_hit =
+            scene.lights.can_be_hit() || scene.media.iter().any(Medium::emits);
         let light_picker = LightPicker::new(
             &tracer.lights,
             &scene.lights,
@@ -350,9 +392,7 @@ impl<'a> Wavefront<'a> {
             settings,
             max_depth: tracer.max_depth,
             depth: 0,
-            continuation_limit: tracer
-                .max_depth
-                .saturating_sub(u32::from(!scene.lights.can_be_hit())),
+            continuation_limit: tracer.max_depth.saturating_sub(u32::from(!emission_can_be_hit)),
             samples: TileSamples::new(scene, settings),
             paths: Paths::default(),
             next: Paths::default(),
@@ -365,13 +405,17 @@ impl<'a> Wavefront<'a> {
             pending_components: Vec::new(),
             hits: Vec::new(),
             blocked: Vec::new(),
+            media: MediaRays::new(scene),
             ranks,
             shaders,
+            first_phase,
+            phase_ranks,
             order: Vec::new(),
             keys: Vec::new(),
             starts: Vec::new(),
             groups: (0..MAX_GROUPS).map(|_| VertexGroup::default()).collect(),
             group_count: 0,
+            vertex_kind: VertexKind::Surface,
             receivers: Vec::new(),
             hit_triangles: TriangleColumns::EMPTY,
             triangle_lights: TriangleLightColumns::default(),
@@ -397,14 +441,25 @@ impl<'a> Wavefront<'a> {
     fn start(&mut self, pixel_samples: &Range<u32>, tile: &Tile) {
         let (paths, columns) = (&mut self.paths, self.columns);
         paths.clear();
+        let medium = self.scene.camera_medium;
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
-            paths.push_camera_ray(ray, sample, key, columns);
+            paths.push_camera_ray(ray, sample, key, medium, columns);
         });
     }
 
-    /// Sorts the hits by shader, with misses first (counting sort).
+    /// Sorts the hits and collisions by shader, with misses first (counting sort). Paths that have
+    /// ended are last.
     fn sort_by_shader(&mut self, depth: u32) {
-        let rank = |hit: &Hit, ray: &Ray, key| {
+        let ended = self.shaders.len() as u32;
+        let rank = |path: usize, hit: &Hit, ray: &Ray, key| {
+            if self.columns.media {
+                if self.paths.throughput(path) == Vec3::ZERO {
+                    return ended;
+                }
+                if let Some(collision) = self.media.collision(path) {
+                    return self.phase_ranks[collision.medium as usize];
+                }
+            }
             if hit.is_miss() {
                 return 0;
             }
@@ -418,14 +473,16 @@ impl<'a> Wavefront<'a> {
             }
         };
         self.starts.clear();
-        self.starts.resize(self.shaders.len() + 1, 0);
+        self.starts.resize(self.shaders.len() + 2, 0);
         self.keys.clear();
         let paths = self.paths.rays.iter().zip(&self.paths.key);
-        self.keys.extend(self.hits.iter().zip(paths).map(|(hit, (ray, &key))| {
-            let rank = rank(hit, ray, key);
-            self.starts[rank as usize + 1] += 1;
-            rank
-        }));
+        self.keys.extend(self.hits.iter().zip(paths).enumerate().map(
+            |(path, (hit, (ray, &key)))| {
+                let rank = rank(path, hit, ray, key);
+                self.starts[rank as usize + 1] += 1;
+                rank
+            },
+        ));
         for k in 1..self.starts.len() {
             self.starts[k] += self.starts[k - 1];
         }
@@ -447,10 +504,12 @@ impl<'a> Wavefront<'a> {
         let mut rest = &order[misses..];
         while let Some(&first) = rest.first() {
             let rank = self.keys[first as usize];
+            let Some(&shader) = self.shaders.get(rank as usize) else { break };
             // The sort left the end of each rank in `starts`.
             let end = self.starts[rank as usize] as usize - (order.len() - rest.len());
             let (same_shader, after) = rest.split_at(end);
-            let shader = self.shaders[rank as usize];
+            self.vertex_kind =
+                if rank < self.first_phase { VertexKind::Surface } else { VertexKind::Collision };
             let binding = shader.map(|shader| &self.scene.shaders[shader as usize]);
             if depth == self.max_depth && features.is_empty() {
                 self.shade_last(same_shader);
@@ -466,6 +525,9 @@ impl<'a> Wavefront<'a> {
 
     /// Adds the emission that paths hit at their last vertices.
     fn shade_last(&mut self, paths: &[u32]) {
+        if self.vertex_kind == VertexKind::Collision {
+            return;
+        }
         let geometry = &self.scene.geometry;
         for &path in paths {
             let hit = self.hits[path as usize];
@@ -495,15 +557,25 @@ impl<'a> Wavefront<'a> {
     ) {
         self.receivers.clear();
         self.group_count = paths.len().div_ceil(COLUMN_LEN);
+        let is_collision = self.vertex_kind == VertexKind::Collision;
+        // Collisions have no denoiser features.
+        let features = if is_collision { FeatureLayers::NONE } else { features };
         for (group, paths) in paths.chunks(COLUMN_LEN).enumerate() {
-            self.load_vertices(group, paths, depth, features);
+            if is_collision {
+                self.load_collisions(group, paths);
+            } else {
+                self.load_vertices(group, paths, depth, features);
+            }
         }
         if depth == self.max_depth && !features.albedo {
             return;
         }
         let mut batch = binding.map(|binding| shading.begin(binding, paths.len()));
         for group in 0..self.group_count {
-            self.prepare_vertices(group, batch.as_mut(), depth);
+            match &mut batch {
+                Some(batch) if is_collision => self.prepare_collisions(group, batch, depth),
+                _ => self.prepare_vertices(group, batch.as_mut(), depth),
+            }
         }
         let is_last_event = depth >= self.continuation_limit && !features.albedo;
         let Some(batch) = batch else {
@@ -588,9 +660,11 @@ impl<'a> Wavefront<'a> {
         }
     }
 
-    /// Returns the guide, if paths continue from vertices of a scattering event.
+    /// Returns the guide, if paths continue from vertices of a scattering event. It guides
+    /// scattering at surfaces only.
     fn guide_at(&self, depth: u32) -> Option<&'a Guide> {
-        self.guide.filter(|_| depth < self.continuation_limit)
+        let is_guided = self.vertex_kind == VertexKind::Surface && depth < self.continuation_limit;
+        self.guide.filter(|_| is_guided)
     }
 
     /// Loads paths into a group, with the surfaces they hit, and adds the emission there. Records

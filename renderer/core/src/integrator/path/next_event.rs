@@ -1,9 +1,10 @@
 //! Next-event estimation: one light sample per vertex. Multiple importance sampling combines it
 //! with emitters that BSDF-sampled rays hit.
 
-use super::Wavefront;
 use super::components::PendingComponents;
+use super::media::PendingTransmittance;
 use super::vertex::{VertexGroup, mirrored};
+use super::{VertexKind, Wavefront};
 use crate::integrator::fault::Faults;
 use crate::integrator::lane_set::LaneSet;
 use crate::integrator::light_sampling::{LightPicker, Lobe, Receiver, ReceiverPoint};
@@ -98,10 +99,10 @@ impl VertexGroup<'_> {
         LaneSet::from_mask(&mask)
     }
 
-    /// Computes direct light by next-event estimation, with MIS weights against BSDF sampling.
-    /// `bsdf` are the values for the light samples.
-    fn direct_light(&self, bsdf: &BsdfColumns, out: &mut DirectLight) {
-        dispatch!(Level::new(), simd => self.direct_light_columns(simd, bsdf, out));
+    /// Computes direct light by next-event estimation, with MIS weights against BSDF sampling, unless
+    /// there are media, which affect them. `bsdf` are the values for the light samples.
+    fn direct_light(&self, bsdf: &BsdfColumns, has_media: bool, out: &mut DirectLight) {
+        dispatch!(Level::new(), simd => self.direct_light_columns(simd, bsdf, has_media, out));
     }
 
     #[inline(always)]
@@ -109,6 +110,7 @@ impl VertexGroup<'_> {
         &self,
         _: S,
         bsdf: &BsdfColumns,
+        has_media: bool,
         out: &mut DirectLight,
     ) {
         let mut mask = [false; COLUMN_LEN];
@@ -117,7 +119,8 @@ impl VertexGroup<'_> {
             let (light, light_pdf) = (&self.light, self.light.pdf[lane]);
             let is_delta = self.light.delta >> lane & 1 != 0;
             let bsdf_pdf = bsdf.pdf[lane] * (1.0 - self.specular_probability[lane]);
-            let weight = if is_delta { 1.0 } else { power_heuristic(light_pdf, bsdf_pdf) };
+            let weight =
+                if is_delta | has_media { 1.0 } else { power_heuristic(light_pdf, bsdf_pdf) };
             let radiance = self.throughput.get::<Vec3>(lane)
                 * s
                 * light.radiance.get::<Vec3>(lane)
@@ -226,7 +229,7 @@ impl<'a> Wavefront<'a> {
     pub(super) fn add_direct_light(&mut self, batch: &EvaluatedBatch<'_, 'a>) {
         for (g, group) in self.groups[..self.group_count].iter().enumerate() {
             batch.values(g, &mut self.bsdf);
-            group.direct_light(&self.bsdf, &mut self.direct_light);
+            group.direct_light(&self.bsdf, self.columns.media, &mut self.direct_light);
             if self.has_soft_terminator() {
                 self.direct_light.soften(group);
             }
@@ -238,11 +241,28 @@ impl<'a> Wavefront<'a> {
                 let (sample, radiance) = (group.sample[lane], radiance.get(lane));
                 self.pending.push(PendingContribution { sample, radiance });
             }
+            if self.columns.media {
+                for lane in lanes.iter() {
+                    let path = group.path[lane];
+                    let is_delta = group.light.delta >> lane & 1 != 0;
+                    let bsdf_pdf = self.bsdf.pdf[lane] * (1.0 - group.specular_probability[lane]);
+                    let pdf_ratio = if is_delta { 0.0 } else { bsdf_pdf / group.light.pdf[lane] };
+                    let medium = self.media.medium_from(
+                        self.scene,
+                        &self.paths,
+                        &self.hits,
+                        path as usize,
+                        group.light.wi.get(lane),
+                    );
+                    self.media.shadows.push(PendingTransmittance { medium, path, pdf_ratio });
+                }
+            }
             if self.samples.stores_components() {
                 let diffuse = |lane: usize| match self.paths.diffuse.get(group.path[lane] as usize)
                 {
                     Some(diffuse) => *diffuse,
                     None if !self.samples.stores_lobes() => Vec3::ZERO,
+                    None if self.vertex_kind == VertexKind::Collision => Vec3::ONE,
                     None => batch.diffuse_share(g, lane, self.bsdf.s.get(lane)),
                 };
                 self.pending_components.extend(lanes.iter().map(|lane| PendingComponents {

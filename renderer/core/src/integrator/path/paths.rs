@@ -1,5 +1,6 @@
 //! The state of paths between two scattering events, in columns.
 
+use super::media;
 use super::next_event::PreviousVertex;
 use lightbound_math::sampling::PathKey;
 use lightbound_math::{Ray, Vec3};
@@ -25,6 +26,13 @@ pub(super) struct Paths {
     pub diffuse: Vec<Vec3>,
     /// Empty if no material of the scene disperses light.
     pub dispersion: Vec<Dispersion>,
+    /// Medium around each ray, as in [`Walk::medium`](crate::medium::Walk::medium). Empty if the
+    /// scene has no media.
+    pub medium: Vec<u32>,
+    /// Density of each path with each channel as the hero, relative to their mean; see
+    /// [`ChannelWeights::delta`](crate::medium::ChannelWeights::delta). Empty if the scene has no
+    /// media.
+    pub channel_densities: Vec<Vec3>,
     /// The previous vertex of each path; empty for camera rays, and if light densities do not
     /// depend on it.
     pub previous_vertices: Vec<PreviousVertex>,
@@ -37,6 +45,8 @@ pub(super) struct Paths {
 pub(super) struct OptionalColumns {
     /// [`Paths::dispersion`].
     pub dispersion: bool,
+    /// [`Paths::medium`] and [`Paths::channel_densities`].
+    pub media: bool,
     /// [`Paths::previous_vertices`].
     pub previous_vertices: bool,
 }
@@ -61,16 +71,19 @@ impl Paths {
         self.key.clear();
         self.diffuse.clear();
         self.dispersion.clear();
+        self.medium.clear();
+        self.channel_densities.clear();
         self.previous_vertices.clear();
         self.previous_parameters.clear();
     }
 
-    /// Adds a path that starts with a camera ray.
+    /// Adds a path that starts with a camera ray; `medium` is that around the camera.
     pub fn push_camera_ray(
         &mut self,
         ray: Ray,
         sample: u32,
         key: PathKey,
+        medium: Option<u32>,
         columns: OptionalColumns,
     ) {
         self.rays.push(ray);
@@ -82,11 +95,22 @@ impl Paths {
         if columns.dispersion {
             self.dispersion.push(Dispersion::default());
         }
+        if columns.media {
+            self.medium.push(media::index(medium));
+            self.channel_densities.push(Vec3::ONE);
+        }
     }
 
     /// Returns the throughput of a path.
     pub fn throughput(&self, path: usize) -> Vec3 {
         let [r, g, b] = &self.throughput;
         Vec3::new(r[path], g[path], b[path])
+    }
+
+    /// Sets the throughput of a path.
+    pub fn set_throughput(&mut self, path: usize, throughput: Vec3) {
+        for (column, value) in self.throughput.iter_mut().zip(throughput.to_array()) {
+            column[path] = value;
+        }
     }
 }

@@ -25,6 +25,7 @@ pub(super) struct VertexGroup<'a> {
     pub throughput: Columns<3>,
     pub eta_scale: Column,
     pub dispersion: [Dispersion; COLUMN_LEN],
+    /// The surface; at a collision in a medium, the position with the shading frame around `wo`.
     pub surface: InteractionColumns,
     /// Outgoing direction in the shader's frame: the shading frame, mirrored to the upper side for
     /// one-sided shaders.

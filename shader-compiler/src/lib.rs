@@ -147,7 +147,9 @@ pub mod texture;
 
 pub use compile::{Error, compile, compile_bounds};
 pub use error::CompileError;
-pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, SurfaceSides};
+pub use frontend::{
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,
+};
 pub use jit::Arena;
 pub use kernel::{Batch, InstrumentedKernel, Kernel};
 pub use target::Target;

@@ -8,11 +8,12 @@
 //! the result of the point shader.
 //!
 //! A shader without `sample` and `pdf` uses cosine sampling: over the hemisphere of the normal, or
-//! over both hemispheres with equal probability if it scatters to both sides.
+//! over both hemispheres with equal probability if it scatters to both sides. A phase function is
+//! sampled uniformly over the sphere.
 
 use crate::builder::rewrite::{append, remove_dead_code};
 use crate::builder::{Builder, Rules};
-use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, SurfaceSides};
+use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides};
 use crate::ir::{Emit, Function, Op, Port, Value};
 use crate::passes;
 use std::f32::consts::{FRAC_1_PI, TAU};
@@ -48,7 +49,10 @@ pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderE
             let inputs = joined.inputs.clone();
             joined.append(sample, &inputs)
         }
-        None => sample_cosine(&mut joined.builder, shaders.sides, u).to_vec(),
+        None => match shaders.kind {
+            ShaderKind::Brdf => sample_cosine(&mut joined.builder, shaders.sides, u).to_vec(),
+            ShaderKind::Phase => sample_sphere(&mut joined.builder, u).to_vec(),
+        },
     };
     let inputs = [&wi[..], &rest].concat();
     let s = joined.append(&shaders.integrand, &inputs);
@@ -76,11 +80,12 @@ fn named(names: &[&str], values: Vec<Value>) -> impl Iterator<Item = (String, Va
     std::iter::zip(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), values)
 }
 
-/// The optimized point shaders of a material.
+/// The optimized point shaders of a shader.
 struct PointShaders {
     integrand: Function,
     /// `sample` and `pdf`.
     sampler: Option<(Function, Function)>,
+    kind: ShaderKind,
     sides: SurfaceSides,
 }
 
@@ -95,6 +100,7 @@ impl PointShaders {
         Ok(PointShaders {
             integrand: function(Entry::Integrand)?,
             sampler: sampler.transpose()?,
+            kind: shader.kind(),
             sides: shader.sides(),
         })
     }
@@ -103,7 +109,10 @@ impl PointShaders {
     fn pdf(&self, joined: &mut JoinedFunction, inputs: &[Value]) -> Value {
         match &self.sampler {
             Some((_, pdf)) => joined.append(pdf, inputs)[0],
-            None => cosine_pdf(&mut joined.builder, self.sides, inputs[2]),
+            None => match self.kind {
+                ShaderKind::Brdf => cosine_pdf(&mut joined.builder, self.sides, inputs[2]),
+                ShaderKind::Phase => joined.builder.f32(0.25 * FRAC_1_PI),
+            },
         }
     }
 }
@@ -189,6 +198,21 @@ fn cosine_pdf(b: &mut Builder, sides: SurfaceSides, z: Value) -> Value {
     };
     let scale = b.f32(scale);
     b.op(Op::Mul, &[cos, scale])
+}
+
+/// Samples a direction with density 1/(4π).
+fn sample_sphere(b: &mut Builder, [u, v]: [Value; 2]) -> [Value; 3] {
+    let [one, two, tau] = [1.0, 2.0, TAU].map(|x| b.f32(x));
+    let angle = b.op(Op::Mul, &[v, tau]);
+    let (sin, cos) = (b.op(Op::Sin, &[angle]), b.op(Op::Cos, &[angle]));
+    let twice = b.op(Op::Mul, &[u, two]);
+    let z = b.op(Op::Sub, &[one, twice]);
+    // 1 − z² = 4u(1 − u), without cancellation.
+    let rest = b.op(Op::Sub, &[one, u]);
+    let product = b.op(Op::Mul, &[u, rest]);
+    let root = b.op(Op::Sqrt, &[product]);
+    let r = b.op(Op::Mul, &[root, two]);
+    [b.op(Op::Mul, &[r, cos]), b.op(Op::Mul, &[r, sin]), z]
 }
 
 #[cfg(test)]
@@ -335,6 +359,22 @@ mod tests {
         let first = names.len() - 4;
         inputs[first..].copy_from_slice(&[1.0, 2.0, 4.0, 8.0]);
         assert_eq!(run(&function, &inputs), [0.5_f32, 1.0, 2.0, 8.0].map(f32::to_bits));
+    }
+
+    #[test]
+    fn phase_functions_without_sampler_are_sampled_uniformly() {
+        let shader = shader("fn phase(wi: vec3f, wo: vec3f) -> f32 { return 2.0 + wi.z; }");
+        let scatter = scatter(&shader, &Settings::default()).expect("it is valid");
+        let evaluate = evaluate(&shader, &Settings::default()).expect("it is valid");
+        for k in 0..100 {
+            let (u, v) = (k as f32 * 0.01, (k * 37 % 100) as f32 * 0.01);
+            let results = run(&scatter, &[u, v, 0.0, 0.0, 1.0]);
+            let numbers: Vec<_> = results.iter().map(|&bits| f32::from_bits(bits)).collect();
+            let [x, y, z, ref s @ .., pdf] = numbers[..] else { panic!("it has seven outputs") };
+            assert!((x * x + y * y + z * z - 1.0).abs() < 1e-6 && z == 1.0 - 2.0 * u);
+            assert_eq!((s, pdf), (&[2.0 + z; 3][..], 0.25 * FRAC_1_PI));
+            assert_eq!(run(&evaluate, &[x, y, z, 0.0, 0.0, 1.0]), results[3..]);
+        }
     }
 
     #[test]

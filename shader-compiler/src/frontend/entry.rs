@@ -2,7 +2,8 @@
 
 use super::translate::{Fault, Translator};
 use super::{
-    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Source, SurfaceSides, textures,
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, Source,
+    SurfaceSides, textures,
 };
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Type, Value};
@@ -40,8 +41,8 @@ pub(super) fn function(
         |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
     let help = "`sample` and `pdf` are optional, but need each other";
     let (name, handle) = match entry {
-        Entry::Integrand => ("shaded", Some(contract.brdf)),
-        Entry::Brdf => ("brdf", Some(contract.brdf)),
+        Entry::Integrand => ("shaded", Some(contract.main)),
+        Entry::Brdf => ("brdf", Some(contract.main)),
         Entry::Sample => ("sample", Some(contract.sample.ok_or_else(|| missing("sample", help))?)),
         Entry::Pdf => ("pdf", Some(contract.pdf.ok_or_else(|| missing("pdf", help))?)),
         Entry::Setup => ("material", None),
@@ -81,6 +82,10 @@ pub(super) fn function(
     let result = match handle {
         Some(handle) => call(&mut translator, handle, &[&directions[..], &[material]].concat())?,
         None => material,
+    };
+    let result = match (shader.kind(), entry) {
+        (ShaderKind::Phase, Entry::Integrand | Entry::Brdf) => vec![result[0]; 3],
+        _ => result,
     };
     let capped = translator.capped();
     let mut builder = translator.into_builder();

@@ -1,4 +1,4 @@
-//! WGSL front end: [`Shader::parse`] parses a material and checks its signatures and annotations;
+//! WGSL front end: [`Shader::parse`] parses a shader and checks its signatures and annotations;
 //! [`Shader::function`] translates one of its functions to IR.
 
 mod annotations;
@@ -38,7 +38,7 @@ use lexer::{DocComment, SourceRange, Token};
 use miette::{LabeledSpan, NamedSource};
 use std::sync::Arc;
 
-/// A parsed and checked material program.
+/// A parsed and checked shader.
 #[derive(Clone, Debug)]
 pub struct Shader {
     source: Source,
@@ -94,13 +94,42 @@ impl Source {
     }
 }
 
+/// What a shader describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShaderKind {
+    /// Scattering at a surface: `fn brdf`.
+    Brdf,
+    /// Scattering in a medium: `fn phase`. The phase function is the integrand s itself, with the
+    /// same value for all colour channels.
+    Phase,
+}
+
+impl ShaderKind {
+    /// The name of what the shader describes: `a BRDF`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ShaderKind::Brdf => "a BRDF",
+            ShaderKind::Phase => "a phase function",
+        }
+    }
+
+    /// What it is for: `for a surface`.
+    fn purpose(self) -> &'static str {
+        match self {
+            ShaderKind::Brdf => "for a surface",
+            ShaderKind::Phase => "for scattering in a medium",
+        }
+    }
+}
+
 /// The sides of a surface that a material scatters light to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SurfaceSides {
     /// Reflection on the side of the normal: s = brdf · max(wi.z, 0), used where wo.z > 0.
     #[default]
     One,
-    /// Reflection and transmission on the whole sphere (`sides: both`): s = bsdf · |wi.z|.
+    /// Reflection and transmission on the whole sphere (`sides: both`): s = bsdf · |wi.z|. Phase
+    /// functions have this value, too.
     Both,
 }
 
@@ -344,7 +373,7 @@ impl Shader {
         let contract = contract::check(&source, &module)?;
         annotations::reject_stray(&source)?;
         let annotations::ModuleDocs { sides, includes_cosine, description } =
-            annotations::module(&source)?;
+            annotations::module(&source, contract.kind)?;
         let warnings = annotations::unknown_clauses(&source);
         Ok(Shader { source, module, info, contract, sides, includes_cosine, description, warnings })
     }
@@ -395,8 +424,13 @@ impl Shader {
         self.sides
     }
 
-    /// Whether `brdf` returns the integrand s, with the cosine (`cosine: included`). The BRDF is
-    /// then s divided by the cosine.
+    /// What the shader describes.
+    pub fn kind(&self) -> ShaderKind {
+        self.contract.kind
+    }
+
+    /// Whether `brdf` returns the integrand s, with the cosine (`cosine: included`), as phase
+    /// functions always do. The BRDF is then s divided by the cosine.
     pub fn includes_cosine(&self) -> bool {
         self.includes_cosine
     }
@@ -418,7 +452,7 @@ impl Shader {
         &self.contract.parameters[self.contract.surface.len()..]
     }
 
-    /// The members of `Material`, the argument of `brdf`, `sample` and `pdf`.
+    /// The members of `Material`, the argument of `brdf` or `phase`, `sample` and `pdf`.
     pub fn members(&self) -> &[Parameter] {
         &self.contract.members
     }

@@ -9,7 +9,9 @@ use lightbound::material::parameters::{self, format_table};
 use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
-use lightbound_shader::{Arena, Entry, Parameter, Settings, Shader, SurfaceSides, Target, passes};
+use lightbound_shader::{
+    Arena, Entry, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target, passes,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -44,7 +46,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let checks = Checks::run(&shader, &settings, target)?;
     let property = |name: &str, text: String| vec![name.to_owned(), text];
     let mut properties = vec![
-        property("sides", describe_sides(shader.sides()).into()),
+        property("sides", describe_sides(&shader).into()),
         property("functions", functions(&shader)),
         property("values", checks.values),
         property("sampler", checks.sampler),
@@ -175,8 +177,11 @@ fn median_time<T>(mut work: impl FnMut() -> Result<T, Error>) -> Result<Duration
     Ok(times[times.len() / 2])
 }
 
-fn describe_sides(sides: SurfaceSides) -> &'static str {
-    match sides {
+fn describe_sides(shader: &Shader) -> &'static str {
+    match shader.sides() {
+        _ if shader.kind() == ShaderKind::Phase => {
+            "both: light is scattered over the whole sphere, in a medium"
+        }
         SurfaceSides::One => "one: light is reflected where wo.z > 0",
         SurfaceSides::Both => "both: light is scattered over the whole sphere",
     }
@@ -184,7 +189,10 @@ fn describe_sides(sides: SurfaceSides) -> &'static str {
 
 /// The functions that the renderer may call.
 fn functions(shader: &Shader) -> String {
-    let mut names = vec!["brdf"];
+    let mut names = vec![match shader.kind() {
+        ShaderKind::Brdf => "brdf",
+        ShaderKind::Phase => "phase",
+    }];
     if shader.has_sampler() {
         names.extend(["sample", "pdf"]);
     }

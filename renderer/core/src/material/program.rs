@@ -5,7 +5,7 @@ use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::builder::rewrite::depends;
 use lightbound_shader::{
     Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
-    SurfaceSides, Target, Texture, passes, scattering,
+    ShaderKind, SurfaceSides, Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
 
@@ -97,6 +97,11 @@ impl Program {
             shader: shader.clone(),
             settings: Settings { setup: Setup::Precomputed, ..settings.clone() },
         })
+    }
+
+    /// Returns whether the shader is a BRDF or a phase function.
+    pub fn kind(&self) -> ShaderKind {
+        self.shader.kind()
     }
 
     /// Returns the integrand s = BRDF × cosine in the shading frame for bounding. It takes the

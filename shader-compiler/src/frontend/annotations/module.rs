@@ -2,7 +2,7 @@
 //! whether its `brdf` includes the cosine.
 
 use super::super::lexer::SourceRange;
-use super::super::{ShaderError, Source, SurfaceSides};
+use super::super::{ShaderError, ShaderKind, Source, SurfaceSides};
 use super::clauses::lines;
 
 const HELP: &str =
@@ -26,6 +26,15 @@ fn cosine_value(line: &str) -> Option<&str> {
     Some(value.trim().trim_end_matches('.'))
 }
 
+/// The name of the clause in a line, if it contains one.
+fn clause_name(line: &str) -> Option<&'static str> {
+    match (sides_value(line), cosine_value(line)) {
+        (Some(_), _) => Some("sides"),
+        (None, Some(_)) => Some("cosine"),
+        (None, None) => None,
+    }
+}
+
 /// What the module's doc comments say.
 pub(in crate::frontend) struct ModuleDocs {
     /// The sides that the material scatters light to.
@@ -36,9 +45,24 @@ pub(in crate::frontend) struct ModuleDocs {
     pub description: String,
 }
 
-/// Parses the module's doc comments.
-pub(in crate::frontend) fn module(source: &Source) -> Result<ModuleDocs, ShaderError> {
+/// Parses the module's doc comments. Phase functions scatter to both sides and include the cosine
+/// without saying so.
+pub(in crate::frontend) fn module(
+    source: &Source,
+    kind: ShaderKind,
+) -> Result<ModuleDocs, ShaderError> {
     let [head, rest] = source.module_docs();
+    if kind != ShaderKind::Brdf {
+        let mut lines = trimmed_lines(source, &head);
+        lines.extend(trimmed_lines(source, &rest));
+        for (range, line) in &lines {
+            if let Some(clause) = clause_name(line) {
+                let error = source.error(format!("`{clause}` is for BRDFs, not {}", kind.name()));
+                let help = "remove the line: media have no surface";
+                return Err(error.at(range.clone(), "this clause").help(help));
+            }
+        }
+    }
     let mut sides: Option<(SurfaceSides, SourceRange)> = None;
     let mut includes_cosine = false;
     let mut description = vec![];
@@ -74,12 +98,7 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<ModuleDocs, ShaderE
         }
     }
     for (range, line) in trimmed_lines(source, &rest) {
-        let name = match (sides_value(line), cosine_value(line)) {
-            (Some(_), _) => Some("sides"),
-            (None, Some(_)) => Some("cosine"),
-            (None, None) => None,
-        };
-        if let Some(name) = name {
+        if let Some(name) = clause_name(line) {
             let error = source.error(format!("`{name}` must be given at the top of the file"));
             return Err(error
                 .at(range, "too late")
@@ -87,7 +106,11 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<ModuleDocs, ShaderE
         }
     }
     let description = description.join("\n").trim().to_owned();
-    let sides = sides.map_or(SurfaceSides::One, |(sides, _)| sides);
+    let sides = match kind {
+        ShaderKind::Brdf => sides.map_or(SurfaceSides::One, |(sides, _)| sides),
+        ShaderKind::Phase => SurfaceSides::Both,
+    };
+    includes_cosine |= kind == ShaderKind::Phase;
     Ok(ModuleDocs { sides, includes_cosine, description })
 }
 

@@ -1,6 +1,8 @@
-//! Checks the requirements on materials beyond valid WGSL: functions with fixed signatures
-//! (`signature`), parameters of plain types, and no graphics-pipeline features (`unsupported`).
+//! Checks the requirements on shaders beyond valid WGSL: functions with fixed signatures
+//! (`signature`) that tell what the shader describes (`kind`), parameters of plain types, and no
+//! graphics-pipeline features (`unsupported`).
 
+mod kind;
 mod signature;
 mod unsupported;
 
@@ -8,14 +10,16 @@ pub(super) use unsupported::{check_language, nested_blocks};
 
 use super::declarations::Member;
 use super::diagnostics::type_name;
-use super::{Parameter, Scalar, ShaderError, Source, annotations, textures};
+use super::{Parameter, Scalar, ShaderError, ShaderKind, Source, annotations, textures};
 use naga::{Expression, Handle, Module, ScalarKind, TypeInner};
-use signature::{BRDF, PDF, SAMPLE, SETUP};
+use signature::{BRDF, PDF, PHASE, SAMPLE, SETUP, Signature};
 
-/// The functions and parameters of a material.
+/// The functions and parameters of a shader.
 #[derive(Clone, Debug)]
 pub(super) struct Contract {
-    pub brdf: Handle<naga::Function>,
+    pub kind: ShaderKind,
+    /// `brdf` or `phase`.
+    pub main: Handle<naga::Function>,
     pub sample: Option<Handle<naga::Function>>,
     pub pdf: Option<Handle<naga::Function>>,
     pub material: Option<Handle<naga::Function>>,
@@ -47,9 +51,11 @@ fn struct_exists(module: &Module, name: &str) -> bool {
     find_struct(module, name).is_some()
 }
 
-/// Checks the functions and parameters of a material.
+/// Checks the functions and parameters of a shader.
 pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, ShaderError> {
-    let brdf = BRDF.find(source, module)?.ok_or_else(|| missing_brdf(source, module))?;
+    let kind = kind::find(source, module)?;
+    let signature = main_signature(kind);
+    let main = signature.find(source, module)?.expect("the kind is that of an existing function");
     let sample = SAMPLE.find(source, module)?;
     let pdf = PDF.find(source, module)?;
     let material = SETUP.find(source, module)?;
@@ -69,18 +75,24 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
         }
         _ => {}
     }
+    if let (Some(material), ShaderKind::Phase) = (material, kind) {
+        let error = source
+            .error("a phase function cannot have `fn material`")
+            .at(name(material), "takes a point of a surface");
+        return Err(error.help("remove it: media have no surface"));
+    }
     if let Some(material) = material
-        && module.functions[brdf].arguments.len() < BRDF.parameters.len()
+        && module.functions[main].arguments.len() < BRDF.parameters.len()
     {
         let error = source
             .error("`brdf` does not take the result of `material`")
             .at(name(material), "computes a `Material`");
-        return Err(error.at(name(brdf), "takes no `Material`").help(BRDF.help()));
+        return Err(error.at(name(main), "takes no `Material`").help(BRDF.help()));
     }
-    let members = parameters(source, module, "Material")?;
+    let members = parameters(source, module, kind, "Material")?;
     let (surface, takes_material) = match material {
         Some(setup) => (
-            parameters(source, module, "SurfacePoint")?,
+            parameters(source, module, kind, "SurfacePoint")?,
             module.functions[setup].arguments.len() > 1,
         ),
         None => (vec![], true),
@@ -100,43 +112,43 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
     let parameters = surface.iter().chain(settable).cloned().collect();
     let overrides = overrides(source, module)?;
     let textures = textures::names(module);
-    Ok(Contract { brdf, sample, pdf, material, surface, members, parameters, overrides, textures })
+    Ok(Contract {
+        kind,
+        main,
+        sample,
+        pdf,
+        material,
+        surface,
+        members,
+        parameters,
+        overrides,
+        textures,
+    })
 }
 
-/// The error for a missing `brdf`. Suggests renaming a function that looks like one.
-fn missing_brdf(source: &Source, module: &Module) -> ShaderError {
-    let error = source.error("there is no `fn brdf`");
-    let is_similar = |function: &naga::Function| {
-        let name = function.name.as_deref().unwrap_or("");
-        let has_typical_name = ["brdf", "bsdf", "eval", "evaluate", "f", "shade", "main"]
-            .iter()
-            .any(|known| name.eq_ignore_ascii_case(known));
-        let types: Vec<_> = function.arguments.iter().map(|argument| argument.ty).collect();
-        let has_brdf_types = types.len() == 3
-            && std::iter::zip(types, BRDF.parameters)
-                .all(|(ty, (_, expected))| expected.matches(module, ty));
-        (has_typical_name || has_brdf_types) && !["sample", "pdf", "material"].contains(&name)
-    };
-    match module.functions.iter().find(|(_, function)| is_similar(function)) {
-        Some((handle, function)) => {
-            let name = function.name.as_deref().unwrap_or("");
-            error
-                .at(source.declared_name(module.functions.get_span(handle)), "is this `brdf`?")
-                .help(format!("rename `{name}` to `brdf`; {}", BRDF.help()))
-        }
-        None => error.help(format!("add `{}`", BRDF.text())),
+/// The signature of the function that makes a shader this kind.
+fn main_signature(kind: ShaderKind) -> &'static Signature {
+    match kind {
+        ShaderKind::Brdf => &BRDF,
+        ShaderKind::Phase => &PHASE,
     }
 }
 
 /// Converts the members of a struct to parameters.
-fn parameters(source: &Source, module: &Module, name: &str) -> Result<Vec<Parameter>, ShaderError> {
+fn parameters(
+    source: &Source,
+    module: &Module,
+    kind: ShaderKind,
+    name: &str,
+) -> Result<Vec<Parameter>, ShaderError> {
     let Some((span, members)) = find_struct(module, name) else { return Ok(vec![]) };
-    members.iter().map(|member| parameter(source, module, span, member)).collect()
+    members.iter().map(|member| parameter(source, module, kind, span, member)).collect()
 }
 
 fn parameter(
     source: &Source,
     module: &Module,
+    kind: ShaderKind,
     declaration: naga::Span,
     member: &naga::StructMember,
 ) -> Result<Parameter, ShaderError> {
@@ -144,21 +156,28 @@ fn parameter(
     let declared = source.member(declaration, name);
     if ["wi", "wo", "u"].contains(&name) {
         let error = source.error(format!("a parameter cannot be called `{name}`"));
-        let error = error.at(declared.name, "an argument of `brdf` or `sample` has this name");
+        let main = main_signature(kind).name;
+        let label = format!("an argument of `{main}` or `sample` has this name");
+        let error = error.at(declared.name, label);
         return Err(error.help("choose another name"));
     }
     let (scalar, size) = match module.types[member.ty].inner {
         TypeInner::Scalar(scalar) => (scalar, 1),
         TypeInner::Vector { size, scalar } => (scalar, size as usize),
-        _ => return Err(wrong_type(source, module, member, declared)),
+        _ => return Err(wrong_type(source, module, kind, member, declared)),
     };
-    match scalar_type(scalar) {
-        Some(scalar) => {
-            let docs = source.doc_comments(&declared.name);
-            annotations::parameter(source, name, &docs, scalar, size)
-        }
-        None => Err(wrong_type(source, module, member, declared)),
+    let Some(scalar) = scalar_type(scalar) else {
+        return Err(wrong_type(source, module, kind, member, declared));
+    };
+    let docs = source.doc_comments(&declared.name);
+    let parameter = annotations::parameter(source, name, &docs, scalar, size)?;
+    if parameter.is_diffuse && kind != ShaderKind::Brdf {
+        let error = source
+            .error(format!("the parameter `{name}` cannot be an albedo of a diffuse lobe"))
+            .at(declared.name, "declared with `lobe: diffuse`");
+        return Err(error.help("remove `lobe: diffuse`, which is for BRDFs"));
     }
+    Ok(parameter)
 }
 
 fn scalar_type(scalar: naga::Scalar) -> Option<Scalar> {
@@ -174,6 +193,7 @@ fn scalar_type(scalar: naga::Scalar) -> Option<Scalar> {
 fn wrong_type(
     source: &Source,
     module: &Module,
+    kind: ShaderKind,
     member: &naga::StructMember,
     declared: Member,
 ) -> ShaderError {
@@ -181,7 +201,8 @@ fn wrong_type(
     let error =
         source.error(format!("the parameter `{name}` is `{}`", type_name(module, member.ty)));
     let error = error.at(declared.ty, "expected a scalar or a vector of f32, i32, u32 or bool");
-    error.help("split it into several members, and combine them in `brdf`")
+    let main = main_signature(kind).name;
+    error.help(format!("split it into several members, and combine them in `{main}`"))
 }
 
 /// Converts `override` declarations to parameters; literal initializers become defaults.

@@ -1,4 +1,4 @@
-//! Signatures of the functions that a material may define.
+//! Signatures of the functions that a shader may define.
 
 use super::super::diagnostics::type_name;
 use super::super::lexer::SourceRange;
@@ -44,11 +44,11 @@ impl ExpectedType {
     }
 }
 
-/// Signature of a function that a material may define.
+/// Signature of a function that a shader may define.
 pub(super) struct Signature {
-    name: &'static str,
+    pub(super) name: &'static str,
     pub(super) parameters: &'static [(&'static str, ExpectedType)],
-    result: ExpectedType,
+    pub(super) result: ExpectedType,
 }
 
 const MATERIAL: ExpectedType = ExpectedType::Struct("Material");
@@ -56,6 +56,11 @@ pub(super) const BRDF: Signature = Signature {
     name: "brdf",
     parameters: &[("wi", ExpectedType::Vec3), ("wo", ExpectedType::Vec3), ("m", MATERIAL)],
     result: ExpectedType::Vec3,
+};
+pub(super) const PHASE: Signature = Signature {
+    name: "phase",
+    parameters: &[("wi", ExpectedType::Vec3), ("wo", ExpectedType::Vec3), ("m", MATERIAL)],
+    result: ExpectedType::F32,
 };
 pub(super) const SAMPLE: Signature = Signature {
     name: "sample",

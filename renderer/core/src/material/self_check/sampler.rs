@@ -3,6 +3,7 @@
 use super::{ShaderBinding, ShaderInstance, ShaderRunner, domain};
 use lightbound_math::sampling::pdf_check::{self, DirectionSampler, Mismatch, Settings};
 use lightbound_math::{Vec2, Vec3, vec3};
+use lightbound_shader::ShaderKind;
 use std::fmt;
 
 /// Settings for 10,000 evaluations per `wo`. In single precision, narrow lobes may not be resolved
@@ -22,6 +23,8 @@ const QUICK: Settings = Settings {
 
 /// cos θ and φ of the checked `wo`. Only two-sided shaders are checked from below.
 const VIEWS: [(f32, f32); 4] = [(0.9, 0.7), (0.5, 2.4), (0.2, 4.1), (-0.6, 5.5)];
+/// The only `wo` of phase functions: the z axis.
+const PHASE_VIEWS: [(f32, f32); 1] = [(1.0, 0.0)];
 
 /// A mismatch between `sample` and `pdf`.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +46,12 @@ pub fn check_sampler(
     instance: &ShaderInstance,
 ) -> Result<(), SamplerFault> {
     let sides = binding.program.sides;
+    let views = match binding.program.kind() {
+        ShaderKind::Brdf => &VIEWS[..],
+        ShaderKind::Phase => &PHASE_VIEWS,
+    };
     let mut view = ShaderView { runner: ShaderRunner::new(binding, instance), wo: Vec3::Z };
-    for (seed, &(z, phi)) in (0..).zip(VIEWS.iter().filter(|&&(z, _)| sides.covers(z))) {
+    for (seed, &(z, phi)) in (0..).zip(views.iter().filter(|&&(z, _)| sides.covers(z))) {
         let r = libm::sqrtf(1.0 - z * z);
         view.wo = vec3(r * libm::cosf(phi), r * libm::sinf(phi), z);
         pdf_check::check(&mut view, domain(sides), &QUICK, seed)
@@ -144,6 +151,22 @@ mod tests {
         .unwrap();
         // A sampler that returns no valid sample.
         check("", "return vec3f(0.0);", "return 0.0;").unwrap();
+    }
+
+    #[test]
+    fn samplers_of_phase_functions_are_checked_for_the_frame_of_wo() {
+        let check = |pdf: &str| {
+            let text = format!(
+                "{COSINE}
+                fn phase(wi: vec3f, wo: vec3f) -> f32 {{ return pdf(wi, wo); }}
+                fn sample(u: vec2f, wo: vec3f) -> vec3f {{ return cosine(u); }}
+                fn pdf(wi: vec3f, wo: vec3f) -> f32 {{ return {pdf}; }}"
+            );
+            check_defaults("test.wgsl", &text)
+        };
+        check("max(wi.z, 0.0) / 3.14159265").unwrap();
+        check("max(dot(wi, wo), 0.0) / 3.14159265").unwrap();
+        assert!(check("abs(wi.z) / 3.14159265").is_err());
     }
 
     #[test]

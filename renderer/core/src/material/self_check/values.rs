@@ -4,6 +4,7 @@ use super::{ShaderBinding, ShaderInstance, ShaderRunner, domain};
 use lightbound_math::sampling::pdf_check::DirectionCell;
 use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec2, Vec3};
+use lightbound_shader::ShaderKind;
 use std::fmt;
 
 /// Number of pairs of directions.
@@ -46,7 +47,11 @@ pub fn check_values(
         let w = cell.direction(u);
         if f64::from(w.z.abs()) < MIN_COSINE { Vec3::Z } else { w }
     };
-    let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [direction(1, i), direction(2, i)]).collect();
+    let wo = |i: u32| match binding.program.kind() {
+        ShaderKind::Brdf => direction(2, i),
+        ShaderKind::Phase => Vec3::Z,
+    };
+    let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [direction(1, i), wo(i)]).collect();
     let mut runner = ShaderRunner::new(binding, instance);
     runner.run_rows(
         &binding.program.evaluate,
@@ -88,6 +93,17 @@ mod tests {
         check("", "return vec3f(sqrt(wi.z) + sqrt(wo.z));").unwrap();
         check("//! sides: both\n", "return vec3f(select(m.kd, 0.0, wi.z * wo.z > 0.0));").unwrap();
         check("", "return vec3f((wi.z + 0.1) - wi.z - 0.1);").unwrap();
+    }
+
+    #[test]
+    fn phase_functions_are_checked_for_the_frame_of_wo() {
+        let check = |value: &str| {
+            let text = format!("fn phase(wi: vec3f, wo: vec3f) -> f32 {{ return {value}; }}");
+            let binding = compiled("test.wgsl", &text);
+            check_values(&binding, &instance(&binding, |_| vec![]))
+        };
+        check("sqrt(wo.z - 1.0) + max(wi.z, 0.0)").unwrap();
+        assert!(check("wi.z").is_err());
     }
 
     #[test]

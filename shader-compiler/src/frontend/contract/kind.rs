@@ -1,0 +1,147 @@
+//! Finds out what a shader describes: a BRDF if it has `fn brdf`, a phase function if it has
+//! `fn phase`.
+//!
+//! These are also plausible names of helpers, such as `fn phase` in the BRDF of a translucent
+//! layer. So functions that others call count only if there is no candidate that nobody calls.
+
+use super::super::{ShaderError, ShaderKind, Source};
+use super::{main_signature, nested_blocks};
+use naga::{Handle, Module, Statement};
+
+/// All kinds, in order of precedence.
+const KINDS: [ShaderKind; 2] = [ShaderKind::Brdf, ShaderKind::Phase];
+
+/// Finds the kind of a shader.
+pub(super) fn find(source: &Source, module: &Module) -> Result<ShaderKind, ShaderError> {
+    let function = |kind: ShaderKind| {
+        let name = main_signature(kind).name;
+        let mut functions = module.functions.iter();
+        let (handle, _) = functions.find(|(_, f)| f.name.as_deref() == Some(name))?;
+        Some((kind, handle))
+    };
+    let existing: Vec<_> = KINDS.into_iter().filter_map(function).collect();
+    let uncalled: Vec<_> =
+        existing.iter().copied().filter(|&(_, handle)| !is_called(module, handle)).collect();
+    match (&uncalled[..], &existing[..]) {
+        (&[(kind, _)], _) | ([], &[(kind, _), ..]) => Ok(kind),
+        (&[first, second, ..], _) => {
+            let [(a, at), (b, other)] =
+                [first, second].map(|(kind, handle)| (main_signature(kind).name, handle));
+            let label = |handle| source.declared_name(module.functions.get_span(handle));
+            let error = source
+                .error(format!("there are both `fn {a}` and `fn {b}`"))
+                .at(label(at), first.0.purpose())
+                .at(label(other), second.0.purpose());
+            Err(error.help("put them into two files: a shader describes one of them"))
+        }
+        ([], []) => Err(missing(source, module)),
+    }
+}
+
+/// Whether a function of the module calls this one.
+fn is_called(module: &Module, callee: Handle<naga::Function>) -> bool {
+    module.functions.iter().any(|(_, function)| {
+        let mut blocks = vec![&function.body];
+        while let Some(block) = blocks.pop() {
+            for statement in block {
+                if matches!(statement, Statement::Call { function, .. } if *function == callee) {
+                    return true;
+                }
+                blocks.extend(nested_blocks(statement));
+            }
+        }
+        false
+    })
+}
+
+/// The error for a shader without any of the functions. Suggests renaming one that looks similar.
+fn missing(source: &Source, module: &Module) -> ShaderError {
+    let has_types = |function: &naga::Function, kind: ShaderKind| {
+        let signature = main_signature(kind);
+        let types: Vec<_> = function.arguments.iter().map(|argument| argument.ty).collect();
+        types.len() == signature.parameters.len()
+            && std::iter::zip(types, signature.parameters)
+                .all(|(ty, (_, expected))| expected.matches(module, ty))
+            && (function.result.as_ref())
+                .is_some_and(|result| signature.result.matches(module, result.ty))
+    };
+    let intended_kind = |function: &naga::Function| {
+        let name = function.name.as_deref().unwrap_or("");
+        let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let typical_names = |kind| match kind {
+            ShaderKind::Brdf => {
+                is_one_of(&["brdf", "bsdf", "eval", "evaluate", "f", "shade", "main"])
+            }
+            ShaderKind::Phase => is_one_of(&["phase", "phase_function", "phasefunction"]),
+        };
+        KINDS
+            .into_iter()
+            .find(|&kind| typical_names(kind) || has_types(function, kind))
+            .filter(|_| !["sample", "pdf", "material"].contains(&name))
+    };
+    let mut functions = module.functions.iter();
+    let similar =
+        functions.find_map(|(handle, function)| Some((handle, function, intended_kind(function)?)));
+    match similar {
+        Some((handle, function, kind)) => {
+            let name = function.name.as_deref().unwrap_or("");
+            let signature = main_signature(kind);
+            let expected = signature.name;
+            source
+                .error(format!("there is no `fn {expected}`"))
+                .at(
+                    source.declared_name(module.functions.get_span(handle)),
+                    format!("is this `{expected}`?"),
+                )
+                .help(format!("rename `{name}` to `{expected}`; {}", signature.help()))
+        }
+        None => {
+            let [brdf, others @ ..] =
+                KINDS.map(|kind| format!("`{}` {}", main_signature(kind).text(), kind.purpose()));
+            source
+                .error("there is no `fn brdf`")
+                .help(format!("add {brdf}, or {}", others.join(", or ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::{Shader, ShaderKind, SurfaceSides};
+
+    const BRDF: &str = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return VALUE; }";
+    const PHASE: &str = "fn phase(wi: vec3f, wo: vec3f) -> f32 { return VALUE; }";
+
+    fn parse(functions: &[(&str, &str)]) -> Result<Shader, String> {
+        let text: String =
+            functions.iter().map(|(text, value)| text.replace("VALUE", value)).collect();
+        Shader::parse("test.wgsl", &text).map_err(|error| error.one_line())
+    }
+
+    #[test]
+    fn uncalled_function_determines_the_kind() {
+        let shader = parse(&[(PHASE, "0.25")]).unwrap();
+        assert_eq!(shader.kind(), ShaderKind::Phase);
+        assert_eq!((shader.sides(), shader.includes_cosine()), (SurfaceSides::Both, true));
+        let call = "vec3f(select(0.0, phase(wi, wo), wi.z > 0.0))";
+        for functions in [
+            &[(BRDF, "wi")][..],
+            &[(BRDF, call), (PHASE, "0.25")],
+            // In dead code, both are called.
+            &[
+                (BRDF, call),
+                (PHASE, "0.25"),
+                ("fn g(w: vec3f) -> vec3f { return brdf(w, w); }", ""),
+            ],
+        ] {
+            assert_eq!(parse(functions).unwrap().kind(), ShaderKind::Brdf);
+        }
+        let shader = parse(&[(PHASE, "brdf(wi, wo).x"), (BRDF, "wi")]).unwrap();
+        assert_eq!(shader.kind(), ShaderKind::Phase);
+        let error = parse(&[(PHASE, "0.25"), (BRDF, "wi")]).unwrap_err();
+        assert!(
+            error.contains("there are both `fn brdf` and `fn phase`; put them into"),
+            "{error}"
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! The JSON object that `--stats` writes, for benchmarks and render farms.
 
 use lightbound::integrator::{self, CutCounts, CutTimes};
+use lightbound::medium::TrackingCounts;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -73,6 +74,8 @@ pub struct Stats {
     pub light_tree: Option<LightTreeStats>,
     /// Statistics of the lightcuts integrator; null for others.
     pub lightcuts: Option<CutStats>,
+    /// Statistics of participating media; null for scenes without.
+    pub media: Option<MediaStats>,
     /// Whether Ctrl-C interrupted the rendering.
     pub interrupted: bool,
     /// The printed warnings.
@@ -109,6 +112,32 @@ pub struct CutStats {
     pub shading_share: Option<f64>,
     /// Share of the time spent on shadow rays.
     pub visibility_share: Option<f64>,
+}
+
+/// Statistics of participating media.
+#[derive(Clone, Debug, Serialize)]
+pub struct MediaStats {
+    /// Collisions of paths.
+    pub collisions: u64,
+    /// Null collisions of paths.
+    pub null_collisions: u64,
+    /// Null collisions for each collision; null without collisions.
+    pub null_per_collision: Option<f64>,
+    /// Tentative collisions of shadow rays, where the transmittance is estimated.
+    pub shadow_collisions: u64,
+}
+
+impl From<TrackingCounts> for MediaStats {
+    fn from(counts: TrackingCounts) -> MediaStats {
+        let TrackingCounts { collisions, null_collisions, ratio_collisions } = counts;
+        MediaStats {
+            collisions,
+            null_collisions,
+            null_per_collision: (collisions > 0)
+                .then(|| null_collisions as f64 / collisions as f64),
+            shadow_collisions: ratio_collisions,
+        }
+    }
 }
 
 /// Statistics of the training of the path tracer.

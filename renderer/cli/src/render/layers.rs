@@ -55,6 +55,9 @@ pub enum LayerName {
     LightGroups,
     /// Integrator lightcuts: cut_size, bound_evaluations, shadow_rays and error_bound
     Cuts,
+    /// Scenes with participating media: collisions, null_collisions, and medium_cells, the cells
+    /// of majorant trees that camera rays cross
+    Media,
     /// All of these
     All,
 }
@@ -104,10 +107,16 @@ impl Args {
     /// # Errors
     /// If `--layers` names layers that the integrator does not have, or too many.
     pub(super) fn exr_film(&self, available: AvailableLayers) -> Result<FilmOptions, Error> {
-        if self.layers.contains(&LayerName::Cuts) && available.channels.is_empty() {
+        if self.layers.contains(&LayerName::Cuts) && !available.has_channel("cut_size") {
             return Err(Error::option(
                 "--layers cuts needs the integrator lightcuts",
                 "leave `cuts` out, or add --integrator lightcuts",
+            ));
+        }
+        if self.layers.contains(&LayerName::Media) && !available.has_channel("collisions") {
+            return Err(Error::option(
+                "--layers media needs a scene with participating media, and the integrator path",
+                "leave `media` out",
             ));
         }
         let component = self.layers.iter().find(|layer| COMPONENTS.contains(layer));
@@ -168,6 +177,16 @@ impl AvailableLayers {
             light_groups: scene.lights.groups().names().len() as u32,
         }
     }
+
+    /// The name for all extra channels.
+    fn channel_layer(&self) -> LayerName {
+        if self.has_channel("collisions") { LayerName::Media } else { LayerName::Cuts }
+    }
+
+    /// Whether the integrator has an extra channel.
+    fn has_channel(&self, layer: &str) -> bool {
+        self.channels.iter().any(|channel| channel.layer == layer)
+    }
 }
 
 /// The data that a film stores for some layers, or for the default ones if there are none.
@@ -191,7 +210,7 @@ pub fn film_options(layers: &[LayerName], available: AvailableLayers) -> FilmOpt
             depth_gradient: has(&[LayerName::DepthGradient]),
         },
         moments: has(&[LayerName::Variance]),
-        channels: if has(&[LayerName::Cuts]) { channels } else { &[] },
+        channels: if has(&[available.channel_layer()]) { channels } else { &[] },
         components: ComponentLayers {
             emission: components && has(&[LayerName::Emission]),
             direct: components && has(&[LayerName::Direct]),
@@ -272,6 +291,7 @@ mod tests {
             error("beauty,lightgroups", lightcuts).unwrap().contains("needs the integrator path")
         );
         assert!(error("cuts", AVAILABLE).unwrap().contains("needs the integrator lightcuts"));
+        assert!(error("media", AVAILABLE).unwrap().contains("participating media"));
         let many = AvailableLayers { light_groups: 5000, ..AVAILABLE };
         assert!(error("lightgroups", many).unwrap().contains("5000 light groups"));
     }

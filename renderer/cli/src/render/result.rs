@@ -5,7 +5,7 @@ use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::memory;
 use crate::output::ImageFormat;
-use crate::stats::{CutStats, LightTreeStats, Stats, TrainingStats};
+use crate::stats::{CutStats, LightTreeStats, MediaStats, Stats, TrainingStats};
 use lightbound::choice::Choice;
 use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS};
 use lightbound::film::{Coverage, Film, PixelBlock};
@@ -323,6 +323,7 @@ impl<'a> RenderResult<'a> {
             light_tree: self.job.integrator.light_tree().map(LightTreeStats::from),
             lightcuts: matches!(loaded.settings.integrator.method, Method::Lightcuts(_))
                 .then(|| CutStats::new(&stats.counts.cuts)),
+            media: (!scene.media.is_empty()).then(|| MediaStats::from(stats.counts.media)),
             interrupted: self.interrupted(),
             warnings,
         }

@@ -11,7 +11,7 @@ mod majorant_tree;
 mod tracking;
 
 pub use majorant_tree::{MajorantTree, Segment, Segments};
-pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk};
+pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 
 use crate::material::ShaderInstance;
 use lightbound_math::{Aabb, Transform, Vec3};

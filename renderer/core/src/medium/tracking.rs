@@ -61,6 +61,17 @@ pub struct Walk {
     pub emission: Vec3,
     /// Ray parameter of the collision that ends the segment early.
     pub collision: Option<f32>,
+    /// What it took to get here.
+    pub counts: WalkCounts,
+}
+
+/// Counters of one ray.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WalkCounts {
+    /// Null collisions of delta tracking.
+    pub null_collisions: u32,
+    /// Cells of majorant trees.
+    pub cells: u32,
 }
 
 /// Counters of tracking.
@@ -215,6 +226,7 @@ impl<'a> Flight<'a> {
         let hero = select(densities, walk.random.next_float());
         let [start, end] = walk.segment;
         let mut segments = medium.majorants.segments(o, d, [start, end.min(MAX_LENGTH)]);
+        walk.counts.cells += 1;
         Flight {
             walk: index,
             o,
@@ -258,6 +270,7 @@ impl<'a> Flight<'a> {
                 Some(segment) => self.segment = segment,
                 None => break,
             }
+            walk.counts.cells += 1;
         }
         let (delta, ratio) = self.attenuations(tracking);
         walk.weights.multiply(tracking, delta, delta, ratio);
@@ -319,6 +332,7 @@ impl<'a> Flight<'a> {
             return false;
         }
         counts.null_collisions += 1;
+        walk.counts.null_collisions += 1;
         let null = delta * (majorant - extinction).max(Vec3::ZERO);
         weights.multiply(Tracking::Delta, null, null, ratio * self.extinction * (max - min));
         true

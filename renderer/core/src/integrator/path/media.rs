@@ -18,7 +18,7 @@ use crate::geometry::Hit;
 use crate::integrator::sample_components::Contribution;
 use crate::integrator::shading::ShadingBatch;
 use crate::material::Material;
-use crate::medium::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk};
+use crate::medium::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 use crate::scene::Scene;
 use lightbound_math::sampling::{RandomStream, power_heuristic};
 use lightbound_math::{COLUMN_LEN, Ray, Vec3};
@@ -200,6 +200,7 @@ impl<'a> Wavefront<'a> {
                 ),
                 emission: Vec3::ZERO,
                 collision: None,
+                counts: WalkCounts::default(),
             });
         }
         media.track(scene, Tracking::Delta, &mut paths.rays, &mut self.hits);
@@ -217,6 +218,9 @@ impl<'a> Wavefront<'a> {
                 let ray = &paths.rays[path];
                 media.collisions[path] =
                     Some(Collision { p: ray.o + t * ray.d, medium: walk.medium });
+            }
+            if let Some(counts) = self.media_counts.get_mut(paths.sample[path] as usize) {
+                counts.add(depth, walk.collision.is_some(), walk.counts);
             }
             if walk.emission != Vec3::ZERO {
                 self.samples.add(paths.sample[path], walk.emission);
@@ -266,6 +270,7 @@ impl<'a> Wavefront<'a> {
                 ),
                 emission: Vec3::ZERO,
                 collision: None,
+                counts: WalkCounts::default(),
             });
         }
         let mut hits = std::mem::take(&mut media.shadow_hits);

@@ -31,6 +31,7 @@
 mod components;
 mod continuation;
 mod media;
+mod media_channels;
 mod next_event;
 mod paths;
 mod training;
@@ -39,6 +40,7 @@ mod vertex;
 use self::components::PendingComponents;
 use self::continuation::{BsdfSamples, Continuations};
 use self::media::MediaRays;
+use self::media_channels::MediaSampleCounts;
 use self::next_event::{DirectLight, PendingContribution, receiver};
 use self::paths::{OptionalColumns, Paths};
 use self::training::{Trained, TrainingRecorder};
@@ -51,7 +53,7 @@ use super::mix::resolve_mix;
 use super::samples::TileSamples;
 use super::shading::{BsdfColumns, PreparedBatch, ShadingBatch, ShadingBuffers};
 use super::{Counts, Integrator, LightTreeStats, TrainingStats, Worker};
-use crate::film::{FeatureLayers, Tile};
+use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, TriangleColumns};
 use crate::integrator::IntegratorError;
 use crate::light::{LightColumns, TriangleLightColumns};
@@ -75,6 +77,7 @@ pub struct PathTracer {
     guiding: Guiding,
     /// The result of the training.
     trained: OnceLock<Trained>,
+    has_media: bool,
 }
 
 impl PathTracer {
@@ -102,6 +105,7 @@ impl PathTracer {
             directions,
             guiding: settings.guiding,
             trained: OnceLock::new(),
+            has_media: media::has_media(scene),
         })
     }
 }
@@ -132,6 +136,8 @@ struct Wavefront<'a> {
     blocked: Vec<bool>,
     /// Rays through media.
     media: MediaRays<'a>,
+    /// Counts of each sample, if the film stores them.
+    media_counts: Vec<MediaSampleCounts>,
     /// Rank of the shader of each material, from 1; [`MIXED`] for mixed materials. Misses have
     /// rank 0.
     ranks: Vec<u32>,
@@ -229,6 +235,10 @@ impl Integrator for PathTracer {
 
     fn has_components(&self) -> bool {
         true
+    }
+
+    fn film_channels(&self) -> &'static [ChannelSpec] {
+        if self.has_media { media_channels::FILM_CHANNELS } else { &[] }
     }
 
     fn light_tree(&self) -> Option<LightTreeStats> {
@@ -331,9 +341,14 @@ impl Worker for PathWorker<'_> {
         counts.shading += wavefront.light_picker.take_counts();
         counts.media += wavefront.media.take_counts();
         let (faults, gain) = (&wavefront.faults, wavefront.settings.gain);
-        wavefront.samples.add_to(&mut tile.lock(), |pixel_sample, weight| {
-            faults.weight(pixel_sample, weight) * gain
-        });
+        let mut sums = tile.lock();
+        wavefront
+            .samples
+            .add_to(&mut sums, |pixel_sample, weight| faults.weight(pixel_sample, weight) * gain);
+        for (s, counts) in wavefront.samples.iter().zip(wavefront.media_counts.drain(..)) {
+            sums.add_channels(s.x, s.y, &counts.values());
+        }
+        drop(sums);
         counts
     }
 }
@@ -406,6 +421,7 @@ impl<'a> Wavefront<'a> {
             hits: Vec::new(),
             blocked: Vec::new(),
             media: MediaRays::new(scene),
+            media_counts: Vec::new(),
             ranks,
             shaders,
             first_phase,
@@ -445,6 +461,9 @@ impl<'a> Wavefront<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             paths.push_camera_ray(ray, sample, key, medium, columns);
         });
+        if tile.stores_channels() {
+            self.media_counts.resize(self.samples.len() as usize, MediaSampleCounts::default());
+        }
     }
 
     /// Sorts the hits and collisions by shader, with misses first (counting sort). Paths that have

@@ -29,9 +29,11 @@ library! {
     "diffuse_transmission.wgsl",
     "fractal.wgsl",
     "hair.wgsl",
+    "henyey_greenstein.wgsl",
     "isoward.wgsl",
     "oren_nayar.wgsl",
     "phong.wgsl",
+    "rayleigh.wgsl",
     "ward.wgsl",
 }
 

@@ -226,4 +226,9 @@ pub(super) const CASES: &[Case] = &[
         glossy: true,
         albedo: 1.0,
     },
+    Case { file: "henyey_greenstein", set: &[], glossy: true, albedo: 1.0 },
+    Case { file: "henyey_greenstein", set: &[("g", &[-0.4])], glossy: true, albedo: 1.0 },
+    Case { file: "henyey_greenstein", set: &[("g", &[0.877])], glossy: true, albedo: 1.0 },
+    Case { file: "henyey_greenstein", set: &[("g", &[0.999])], glossy: true, albedo: 1.0 },
+    Case { file: "rayleigh", set: &[], glossy: true, albedo: 1.0 },
 ];

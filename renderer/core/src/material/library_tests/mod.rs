@@ -8,6 +8,7 @@ mod hair;
 mod layered;
 mod microfacets;
 mod parameter_ranges;
+mod phase;
 mod sampling;
 
 use cases::{CASES, Case};
@@ -16,7 +17,7 @@ use lightbound_math::{Vec3, vec3};
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::{evaluate, scatter};
 use lightbound_shader::{
-    Arena, Batch, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes,
+    Arena, Batch, Kernel, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target, passes,
 };
 
 /// Polar angles and azimuths of `wo` in degrees. Except at normal incidence, no azimuth is aligned
@@ -124,8 +125,16 @@ impl TestMaterial {
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[word]) } else { 1.0 }
     }
 
+    /// Returns whether the shader is a phase function.
+    fn is_phase(&self) -> bool {
+        self.shader.kind() == ShaderKind::Phase
+    }
+
     /// Returns the outgoing directions under test.
     fn outgoing_directions(&self) -> Vec<Vec3> {
+        if self.is_phase() {
+            return vec![Vec3::Z];
+        }
         let above = ANGLES.map(|(angle, azimuth)| {
             let ((s, c), (sp, cp)) = (angle.to_radians().sin_cos(), azimuth.to_radians().sin_cos());
             vec3(s * cp, s * sp, c)

@@ -45,7 +45,8 @@ pub struct GeometricFactors {
     /// Irradiance on a surface that faces the child, divided by the child's intensity, as
     /// [`crate::light_tree::IncidentLight::factor`]. Positive if the child may light the point.
     pub irradiance: Lanes,
-    /// Mean cosine at the surface. Positive if the surface may reflect light of the child.
+    /// Mean cosine at the surface. Positive if the surface may reflect light of the child. 1 in
+    /// media.
     pub cosine: Lanes,
     /// Solid angle that the child subtends, sr.
     pub solid_angle: Lanes,
@@ -56,10 +57,22 @@ pub struct GeometricFactors {
 pub struct ReceiverPoint {
     /// Position.
     pub p: Vec3,
-    /// Unit normal on the side that receives light.
-    pub n: Vec3,
-    /// Whether the other side receives light as well.
-    pub both_sides: bool,
+    /// Which light it receives.
+    pub domain: ReceiverDomain,
+}
+
+/// The directions from which a point receives light.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReceiverDomain {
+    /// A point on a surface, which receives light times the cosine.
+    Surface {
+        /// Unit normal on the side that receives light.
+        n: Vec3,
+        /// Whether the other side receives light as well.
+        both_sides: bool,
+    },
+    /// A point in a medium, which receives light from all directions alike.
+    Volume,
 }
 
 /// Eight floats, one for each cluster, in SIMD registers.
@@ -138,41 +151,52 @@ impl ReceiverPoint {
 
     #[inline(always)]
     fn directional<S: Simd>(&self, simd: S, node: &Node) -> [WideFloat<S>; 3] {
-        let one = splat(simd, 1.0);
-        let (cos_axis, cos_cone) =
-            (dot(load3(simd, &node.axis), splat3(simd, self.n)), load(simd, &node.cos_angle));
-        let low = -cos_sub_clamped(simd, -cos_axis, cos_cone) - SLACK;
-        let high = cos_sub_clamped(simd, cos_axis, cos_cone) + SLACK;
-        [one, self.cosine_integral(simd, low, high) / (high - low), TAU * (one - cos_cone)]
+        let (one, cos_cone) = (splat(simd, 1.0), load(simd, &node.cos_angle));
+        let cosine = match self.domain {
+            ReceiverDomain::Volume => one,
+            ReceiverDomain::Surface { n, both_sides } => {
+                let cos_axis = dot(load3(simd, &node.axis), splat3(simd, n));
+                let low = -cos_sub_clamped(simd, -cos_axis, cos_cone) - SLACK;
+                let high = cos_sub_clamped(simd, cos_axis, cos_cone) + SLACK;
+                cosine_integral(simd, both_sides, low, high) / (high - low)
+            }
+        };
+        [one, cosine, TAU * (one - cos_cone)]
     }
 
     /// Computes the terms that omni and oriented lights share.
     #[inline(always)]
     fn positional<S: Simd>(&self, simd: S, node: &Node) -> PositionalView<S> {
-        let n = splat3(simd, self.n);
         let (center, half) = center_and_half(simd, node, self.p);
         let (d2, r2) = (dot(center, center), dot(half, half));
-        let (height, half_height) = (dot(n, center), dot(splat3(simd, self.n.abs()), half));
         let distance2 = d2.max(MIN_DISTANCE2_FRACTION * r2).max(splat(simd, MIN_WEIGHT));
-        let distance = distance2.sqrt();
-        let slack = SLACK * (distance + self.p.abs().element_sum());
-        let (low, high) = (height - half_height - slack, height + half_height + slack);
-        let cosine = self.cosine_integral(simd, low, high) / ((high - low) * distance);
         let one = splat(simd, 1.0);
-        PositionalView { center, d2, r2, cosine: cosine.min(one), inverse_d2: one / distance2 }
+        let cosine = match self.domain {
+            ReceiverDomain::Volume => one,
+            ReceiverDomain::Surface { n, both_sides } => {
+                let height = dot(splat3(simd, n), center);
+                let half_height = dot(splat3(simd, n.abs()), half);
+                let distance = distance2.sqrt();
+                let slack = SLACK * (distance + self.p.abs().element_sum());
+                let (low, high) = (height - half_height - slack, height + half_height + slack);
+                let integral = cosine_integral(simd, both_sides, low, high);
+                (integral / ((high - low) * distance)).min(one)
+            }
+        };
+        PositionalView { center, d2, r2, cosine, inverse_d2: one / distance2 }
     }
+}
 
-    /// Returns the integral over [low, high] of max(x, 0), or of |x| if both sides receive light.
-    #[inline(always)]
-    fn cosine_integral<S: Simd>(
-        &self,
-        simd: S,
-        low: WideFloat<S>,
-        high: WideFloat<S>,
-    ) -> WideFloat<S> {
-        let above = positive_integral(simd, low, high);
-        if self.both_sides { above + positive_integral(simd, -high, -low) } else { above }
-    }
+/// Returns the integral over [low, high] of max(x, 0), or of |x| if both sides receive light.
+#[inline(always)]
+fn cosine_integral<S: Simd>(
+    simd: S,
+    both_sides: bool,
+    low: WideFloat<S>,
+    high: WideFloat<S>,
+) -> WideFloat<S> {
+    let above = positive_integral(simd, low, high);
+    if both_sides { above + positive_integral(simd, -high, -low) } else { above }
 }
 
 /// Returns the integral of max(x, 0) over [low, high].
@@ -189,7 +213,7 @@ struct PositionalView<S: Simd> {
     /// Squared distance of the centre, and squared half diagonal.
     d2: WideFloat<S>,
     r2: WideFloat<S>,
-    /// Mean cosine at the surface.
+    /// Mean cosine at the surface; 1 in media.
     cosine: WideFloat<S>,
     /// Reciprocal of the squared distance, clamped by the size of the box.
     inverse_d2: WideFloat<S>,

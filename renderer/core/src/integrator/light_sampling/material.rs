@@ -62,7 +62,7 @@ pub struct MaterialWeights {
     indices: Vec<Option<u32>>,
 }
 
-/// The lobe at a shading point.
+/// The lobe at a shading point: of a BSDF, or of a phase function.
 #[derive(Clone, Copy, Debug)]
 pub struct Lobe {
     /// The shader, as in [`crate::material::ShaderInstance::shader`].

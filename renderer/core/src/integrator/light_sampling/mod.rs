@@ -11,6 +11,8 @@
 //!   nothing, and takes a fifth to a half of the time. Otherwise, it is `tree`. With many lights,
 //!   training may choose `material-tree`.
 //!
+//! Points in media receive light from all directions alike. Their lobe is the phase function.
+//!
 //! **Exact probabilities.** [`LightPicker::pick`] multiplies the probabilities of its choices along
 //! the path to a leaf. [`LightPicker::area_light_pdf`] and [`LightPicker::environment_pdf`] find
 //! the leaf of the light that a ray hits and follow the same path with the same weights, so
@@ -22,7 +24,7 @@ mod forest;
 mod importance;
 mod material;
 
-pub use self::importance::ReceiverPoint;
+pub use self::importance::{ReceiverDomain, ReceiverPoint};
 pub use self::material::Lobe;
 
 use self::forest::{Forest, Slot};

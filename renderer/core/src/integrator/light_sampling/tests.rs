@@ -13,7 +13,7 @@ use crate::scene::{MaterialId, SceneBuilder};
 use crate::settings::BoundMode;
 use lightbound_math::sampling::testing::assert_chi_square;
 use lightbound_math::{Aabb, Frame, Transform, Viewpoint, vec2, vec3};
-use lightbound_shader::SurfaceSides;
+use lightbound_shader::{ShaderKind, SurfaceSides};
 
 /// Samples light from a selected light, with its density.
 fn sample(
@@ -135,28 +135,33 @@ fn sampler(lights: &Lights, has_lobe: bool) -> LightSampler {
     })))
 }
 
-/// Returns a random receiver with a shader of the library, its material parameters, and the frame.
+/// Returns a random receiver with a shader of the library, its material parameters, and the lobe
+/// with that shader. Phase functions are at points in media.
 fn random_receiver(
     picker: &LightPicker,
     random: &mut Random,
     k: usize,
-) -> (Receiver, Vec<u32>, Frame) {
+) -> (Receiver, Vec<u32>, Lobe) {
     let shader = (k % LIBRARY.len()) as u32;
     let program = &LIBRARY[shader as usize].program;
     let parameters = random_parameters(program, k as u32);
-    let frame = Frame::from_normal(random.cube().normalize());
-    let wo = random.cube().normalize();
+    let (axis, wo, p) = (random.cube().normalize(), random.cube().normalize(), random.cube());
+    let is_medium = program.kind() == ShaderKind::Phase;
+    let frame = Frame::from_normal(if is_medium { wo } else { axis });
     let both_sides = program.sides == SurfaceSides::Both;
     let side = if both_sides { 1.0 } else { 1f32.copysign(frame.n.dot(wo)) };
-    let p = random.cube();
     let view = Viewpoint::new(p, &frame, side);
     let lobe = Lobe { shader, view, wo: view.local_direction(wo), both_sides };
-    let lobe = picker.uses_lobe(shader).then_some(lobe);
-    (
-        Receiver { point: ReceiverPoint { p, n: side * frame.n, both_sides }, lobe },
-        parameters,
-        frame,
-    )
+    let domain = if is_medium {
+        ReceiverDomain::Volume
+    } else {
+        ReceiverDomain::Surface { n: side * frame.n, both_sides }
+    };
+    let receiver = Receiver {
+        point: ReceiverPoint { p, domain },
+        lobe: picker.uses_lobe(shader).then_some(lobe),
+    };
+    (receiver, parameters, lobe)
 }
 
 fn forest(sampler: &LightSampler) -> &Forest {
@@ -247,21 +252,8 @@ fn reflected_light_has_positive_probability() {
         let (mut picker, mut random, mut lit, mut excluded) =
             (LightPicker::new(&sampler, &lights, false), Random(8), 0, 0);
         for k in 0..if cfg!(debug_assertions) { 120 } else { 5000 } {
-            let (receiver, parameters, frame) = random_receiver(&picker, &mut random, k);
-            let shader = k % LIBRARY.len();
-            let side = 1f32.copysign(receiver.point.n.dot(frame.n));
-            let view = Viewpoint::new(receiver.point.p, &frame, side);
-            let Some(lobe) = receiver.lobe.or_else(|| {
-                let wo = view.local_direction((random.cube() + 2.0 * receiver.point.n).normalize());
-                Some(Lobe {
-                    shader: shader as u32,
-                    view,
-                    wo,
-                    both_sides: receiver.point.both_sides,
-                })
-            }) else {
-                continue;
-            };
+            let (receiver, parameters, lobe) = random_receiver(&picker, &mut random, k);
+            let (shader, view) = (lobe.shader as usize, lobe.view);
             material.begin_with_parameters(shader, lobe.wo, &parameters);
             picker.set_shading_point(&receiver, &parameters);
             for (index, light) in (0..).zip(lights.all()) {
@@ -271,7 +263,7 @@ fn reflected_light_has_positive_probability() {
                     continue;
                 };
                 let wi = view.local_direction(light_sample.wi);
-                let s = if wi.z > 0.0 || receiver.point.both_sides {
+                let s = if wi.z > 0.0 || lobe.both_sides {
                     material.evaluate(&[wi])[0]
                 } else {
                     Vec3::ZERO
@@ -419,7 +411,8 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
     let [mut compared, mut black_hits, mut mismatches] = [0; 3];
     for _ in 0..1000 {
         let p = 2.0 * random.cube();
-        let point = ReceiverPoint { p, n: random.cube().normalize(), both_sides: true };
+        let n = random.cube().normalize();
+        let point = ReceiverPoint { p, domain: ReceiverDomain::Surface { n, both_sides: true } };
         picker.set_shading_point(&Receiver { point, lobe: None }, &[]);
         let sampled = sample(
             &mut picker,
@@ -569,7 +562,7 @@ fn scenes_without_emission_have_no_samples() {
         ] {
             let sampler = LightSampler::new(&scene, strategy).unwrap();
             let mut picker = LightPicker::new(&sampler, &scene.lights, false);
-            let point = ReceiverPoint { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };
+            let point = ReceiverPoint { p: Vec3::ZERO, domain: ReceiverDomain::Volume };
             picker.set_shading_point(&Receiver { point, lobe: None }, &[]);
             assert!(
                 sample(&mut picker, Vec3::ZERO, [0.5; 2], Vec2::ZERO).is_none(),

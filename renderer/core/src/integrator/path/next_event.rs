@@ -7,14 +7,16 @@ use super::vertex::{VertexGroup, mirrored};
 use super::{VertexKind, Wavefront};
 use crate::integrator::fault::Faults;
 use crate::integrator::lane_set::LaneSet;
-use crate::integrator::light_sampling::{LightPicker, Lobe, Receiver, ReceiverPoint};
+use crate::integrator::light_sampling::{
+    LightPicker, Lobe, Receiver, ReceiverDomain, ReceiverPoint,
+};
 use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::{ShaderBinding, ShaderInstance};
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::power_heuristic;
 use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
-use lightbound_shader::SurfaceSides;
+use lightbound_shader::{ShaderKind, SurfaceSides};
 
 /// A light contribution, before its shadow ray is traced.
 pub(super) struct PendingContribution {
@@ -30,8 +32,8 @@ pub(super) struct PreviousVertex {
     pub(super) parameters: [u32; 2],
 }
 
-/// Creates the receiver for light sampling at a surface with position `p` and shading frame
-/// `frame`. `wo` is the outgoing direction in render space. `side` is −1 if the side opposite to
+/// Creates the receiver for light sampling at a surface or in a medium, with position `p` and shading
+/// frame `frame`. `wo` is the outgoing direction in render space. `side` is −1 if the side opposite to
 /// the shading normal receives light, else 1.
 pub(super) fn receiver(
     light_picker: &LightPicker,
@@ -42,13 +44,16 @@ pub(super) fn receiver(
     side: f32,
 ) -> Receiver {
     let both_sides = binding.is_some_and(|binding| binding.program.sides == SurfaceSides::Both);
-    let point = ReceiverPoint { p, n: side * frame.n, both_sides };
+    let domain = match binding.map(|binding| binding.program.kind()) {
+        Some(ShaderKind::Phase) => ReceiverDomain::Volume,
+        _ => ReceiverDomain::Surface { n: side * frame.n, both_sides },
+    };
     let uses_lobe = |material: &&ShaderInstance| light_picker.uses_lobe(material.shader);
     let lobe = material.filter(uses_lobe).map(|material| {
         let view = Viewpoint::new(p, frame, side);
         Lobe { shader: material.shader, wo: view.local_direction(wo), view, both_sides }
     });
-    Receiver { point, lobe }
+    Receiver { point: ReceiverPoint { p, domain }, lobe }
 }
 
 /// Direct light of a group, before its shadow rays are traced.

@@ -15,6 +15,7 @@ import mitsuba as mi
 import numpy as np
 import OpenEXR
 
+from mitsuba_media import Media
 from mitsuba_surfaces import Surfaces, rgb
 
 T = mi.ScalarTransform4f
@@ -67,10 +68,11 @@ class Scene:
         self.folder, self.temporary = path.parent, pathlib.Path(temporary)
         self.dict = {"type": "scene"}
         self.tokens, self.position = tokens(path.read_text()), 0
-        self.surfaces, self.stack = Surfaces(path.parent), []
+        self.surfaces, self.media, self.stack = Surfaces(path.parent), Media(), []
         self.objects, self.object, self.mesh_count = {}, None, 0
         self.camera, self.filter, self.depth = None, ("gaussian", {}), 5
         self.ctms, self.material, self.light = [T(), T()], None, None
+        self.sides, self.camera_medium = ("", ""), ""
         self.active, self.times, self.fraction, self.moves = (0, 1), (0.0, 1.0), fraction, False
         self.run()
 
@@ -128,6 +130,10 @@ class Scene:
             parameters[name] = [("texture", values[0])] if kind == "texture" else values
         return parameters
 
+    def push(self):
+        """Saves the graphics state."""
+        self.stack.append((list(self.ctms), self.material, self.light, self.sides))
+
     def run(self):
         """Translates all directives."""
         while self.position < len(self.tokens):
@@ -151,12 +157,12 @@ class Scene:
                 case "WorldBegin":
                     self.ctms = [T(), T()]
                 case "AttributeBegin":
-                    self.stack.append((list(self.ctms), self.material, self.light))
+                    self.push()
                 case "AttributeEnd" | "ObjectEnd":
-                    self.ctms, self.material, self.light = self.stack.pop()
+                    self.ctms, self.material, self.light, self.sides = self.stack.pop()
                     self.object = None if directive == "ObjectEnd" else self.object
                 case "ObjectBegin":
-                    self.stack.append((list(self.ctms), self.material, self.light))
+                    self.push()
                     self.object = self.objects[self.next().strip('"')] = []
                 case "ObjectInstance":
                     for shape in self.objects[self.next().strip('"')]:
@@ -164,6 +170,11 @@ class Scene:
                 case "Include":
                     path = self.folder / self.tokens[self.position].strip('"')
                     self.tokens[self.position : self.position + 1] = tokens(path.read_text())
+                case "MediumInterface":
+                    inside = outside = self.next().strip('"')
+                    if self.tokens[self.position].startswith('"'):
+                        outside = self.next().strip('"')
+                    self.sides = inside, outside
                 case "NamedMaterial":
                     self.material = self.surfaces.materials[self.next().strip('"')]
                 case "Texture":
@@ -180,13 +191,15 @@ class Scene:
         """Translates a directive with a name and parameters."""
         match directive:
             case "Camera":
-                self.camera = (name, p)
+                self.camera, self.camera_medium = (name, p), self.sides[1]
             case "PixelFilter":
                 self.filter = (name, p)
             case "Integrator":
                 self.depth = int(p["maxdepth"][0])
             case "MakeNamedMaterial":
                 self.surfaces.define(name, p)
+            case "MakeNamedMedium":
+                self.media.define(name, p, self.ctm)
             case "AreaLightSource":
                 assert name == "diffuse" and set(p) <= {"L", "filename", "scale", "twosided"}, p
                 assert np.linalg.det(np.array(self.ctm.matrix)[:3, :3]) > 0, (
@@ -339,6 +352,7 @@ class Scene:
     def add_shape(self, shape, material):
         """Adds a shape with its material and the current area light."""
         shape["bsdf"] = material.bsdf
+        shape |= self.media.interface(*self.sides)
         if self.light:
             shape["emitter"] = self.light[0]
         self.add(shape)
@@ -473,10 +487,13 @@ class Scene:
             "width": subpixels * (width + 2 * border),
             "height": subpixels * (height + 2 * border),
         }
+        if medium := self.media.media[self.camera_medium]:
+            sensor["medium"] = medium
         self.dict["sensor"] = sensor | {"film": film}
         # Mitsuba's path tracer would block shadow rays at opacity masks, and would count passing a
         # mask as a bounce.
-        kind = "volpath" if self.surfaces.has_masks else "path"
+        kind = "volpath" if self.surfaces.has_masks or self.media.exist() else "path"
+        kind = "volpathmis" if self.media.is_chromatic else kind
         self.dict["integrator"] = {"type": kind, "max_depth": depth + 1, "rr_depth": 64}
         return mi.load_dict(self.dict)
 

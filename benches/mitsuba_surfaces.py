@@ -36,6 +36,7 @@ MATERIALS = {
     "diffusetransmission": "reflectance transmittance scale",
     "measured": "filename",
     "mix": "materials amount",
+    "interface": "",
 }
 # Parameters of all materials but mixtures.
 BUMPS = {"displacement", "normalmap"}
@@ -182,6 +183,8 @@ class Surfaces:
     def bsdf(self, kind, p):
         eta = {"int_ior": p.get("eta", [1.5])[0], "ext_ior": 1.0}
         match kind:
+            case "interface":
+                return {"type": "null"}
             case "diffuse":
                 return two_sided(self.diffuse(p["reflectance"]))
             case "dielectric" if "roughness" in p:

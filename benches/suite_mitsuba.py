@@ -4,8 +4,8 @@
     python -m venv mi && mi/bin/pip install mitsuba numpy OpenEXR
     mi/bin/python benches/suite_mitsuba.py [--spp N] [--case NAME …]
 
-Mitsuba also needs the library of LLVM (Debian: libllvm). `mitsuba_scene.py` and
-`mitsuba_surfaces.py` translate scenes from pbrt text. They reject unsupported features, so that no
+Mitsuba also needs the library of LLVM (Debian: libllvm). `mitsuba_scene.py`, `mitsuba_surfaces.py`
+and `mitsuba_media.py` translate scenes from pbrt text. They reject unsupported features, so that no
 difference can be blamed on the translation. Cases that are not listed use materials that only
 Lightbound has: closed-form coats, and shaders.
 

@@ -11,10 +11,10 @@
 //! over both hemispheres with equal probability if it scatters to both sides. A phase function is
 //! sampled uniformly over the sphere.
 
-use crate::builder::rewrite::{append, remove_dead_code};
-use crate::builder::{Builder, Rules};
+use crate::builder::Builder;
 use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides};
 use crate::ir::{Emit, Function, Op, Port, Value};
+use crate::join::JoinedFunction;
 use crate::passes;
 use std::f32::consts::{FRAC_1_PI, TAU};
 
@@ -51,7 +51,9 @@ pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderE
         }
         None => match shaders.kind {
             ShaderKind::Brdf => sample_cosine(&mut joined.builder, shaders.sides, u).to_vec(),
-            ShaderKind::Phase => sample_sphere(&mut joined.builder, u).to_vec(),
+            ShaderKind::Phase | ShaderKind::Density => {
+                sample_sphere(&mut joined.builder, u).to_vec()
+            }
         },
     };
     let inputs = [&wi[..], &rest].concat();
@@ -111,48 +113,9 @@ impl PointShaders {
             Some((_, pdf)) => joined.append(pdf, inputs)[0],
             None => match self.kind {
                 ShaderKind::Brdf => cosine_pdf(&mut joined.builder, self.sides, inputs[2]),
-                ShaderKind::Phase => joined.builder.f32(0.25 * FRAC_1_PI),
+                ShaderKind::Phase | ShaderKind::Density => joined.builder.f32(0.25 * FRAC_1_PI),
             },
         }
-    }
-}
-
-/// A function under construction, assembled from other functions.
-struct JoinedFunction {
-    builder: Builder,
-    inputs: Vec<Value>,
-    /// Whether any appended function reached a loop cap, if one of them can.
-    capped: Option<Value>,
-}
-
-impl JoinedFunction {
-    fn new(name: &str, inputs: &[Port]) -> JoinedFunction {
-        let mut builder = Builder::new(name, Rules::Exact);
-        let inputs = inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
-        JoinedFunction { builder, inputs, capped: None }
-    }
-
-    /// Appends a function, and returns its outputs without `capped`.
-    fn append(&mut self, function: &Function, inputs: &[Value]) -> Vec<Value> {
-        let builder = std::mem::replace(&mut self.builder, Builder::new("", Rules::Exact));
-        let (builder, mut outputs) =
-            append(function, builder, inputs, |b: &mut Builder, op, args: &[Value]| b.op(op, args));
-        self.builder = builder;
-        if function.outputs.last().is_some_and(|port| port.name == "capped") {
-            let capped = outputs.pop().expect("it is the last output");
-            self.capped = Some(match self.capped {
-                Some(previous) => self.builder.op(Op::BOr, &[previous, capped]),
-                None => capped,
-            });
-        }
-        outputs
-    }
-
-    fn finish(self, outputs: impl Iterator<Item = (String, Value)>) -> Function {
-        let capped = self.capped.map(|capped| ("capped".to_owned(), capped));
-        let mut function = self.builder.finish(outputs.chain(capped));
-        remove_dead_code(&mut function);
-        function
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bounding shaders of materials: the choice of interval inputs and their static bounds, and
+//! Bounding shaders: the choice of interval inputs and their static bounds, and
 //! compiled code that runs on batches of boxes.
 //!
 //! ```
@@ -50,7 +50,7 @@ use crate::builder::rewrite::{append, rebuild};
 use crate::builder::{Builder, Rules};
 use crate::error::CompileError;
 use crate::frontend::{
-    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, SurfaceSides,
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,
 };
 use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::{Emit, Function, Op, Type, Value};
@@ -78,7 +78,7 @@ pub enum Frame {
 /// Which inputs are intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IntervalInputs {
-    /// The light direction: s(x, ω̂).
+    /// The light direction: s(x, ω̂). For densities, the position.
     #[default]
     Light,
     /// All inputs: s(x̂, ω̂).
@@ -97,26 +97,36 @@ pub enum Ranges {
     Paper,
 }
 
-/// The integrand s of a material: a point shader with descriptions of its inputs.
+/// The function to bound, a point shader with descriptions of its inputs: the integrand s of a
+/// material or the density of a medium.
 #[derive(Clone, Debug)]
 pub struct Integrand {
     /// The point shader.
     pub point: Function,
-    /// Indices of the outputs to bound: the colour channels of s, or its luminance.
+    /// Indices of the outputs to bound: the colour channels of s or its luminance, or the density.
     pub outputs: Vec<usize>,
+    kind: ShaderKind,
     frame: Frame,
     sides: SurfaceSides,
     parameters: Vec<Parameter>,
 }
 
 impl Integrand {
-    /// Creates the integrand of a shader, BRDF × cosine.
+    /// Creates the integrand of a shader, BRDF × cosine, or its density. Densities are in the
+    /// medium's own space, whatever the frame.
     pub fn new(
         shader: &Shader,
         settings: &Settings,
         frame: Frame,
     ) -> Result<Integrand, ShaderError> {
-        Integrand::with_entry(shader, settings, frame, Entry::Integrand)
+        match shader.kind() {
+            ShaderKind::Brdf | ShaderKind::Phase => {
+                Integrand::with_entry(shader, settings, frame, Entry::Integrand)
+            }
+            ShaderKind::Density => {
+                Integrand::with_entry(shader, settings, Frame::Local, Entry::Density)
+            }
+        }
     }
 
     /// Creates the BRDF alone, without the cosine, for integration over projected solid angle.
@@ -145,15 +155,19 @@ impl Integrand {
         };
         Ok(Integrand {
             point,
-            outputs: vec![0, 1, 2],
+            outputs: if entry == Entry::Density { vec![0] } else { vec![0, 1, 2] },
+            kind: shader.kind(),
             frame,
             sides: shader.sides(),
             parameters: parameters.to_vec(),
         })
     }
 
-    /// Replaces the bounded colour by its luminance.
+    /// Replaces the bounded colour by its luminance. A density stays as it is.
     pub fn with_luminance(self) -> Integrand {
+        if self.kind == ShaderKind::Density {
+            return self;
+        }
         let point = lift::with_luminance(&self.point, [0, 1, 2]);
         Integrand { outputs: vec![point.outputs.len() - 1], point, ..self }
     }
@@ -174,20 +188,25 @@ impl Integrand {
             .parameters
             .iter()
             .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, ranges), p.size));
-        let directions =
+        let arguments =
             self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
-        let directions =
-            self.point.inputs[..directions].iter().map(|port| match (ranges, &port.name[..]) {
+        let bounds_of_arguments =
+            self.point.inputs[..arguments].iter().map(|port| match (ranges, &port.name[..]) {
+                _ if self.kind == ShaderKind::Density => Bounds::Float(Floats::finite()),
                 (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
                 (_, "wo.z") if self.frame == Frame::Local && self.sides == SurfaceSides::One => {
                     Bounds::Float(Floats::between(0.0, MAX_UNIT_COMPONENT))
                 }
                 _ => Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT)),
             });
-        let all = directions.chain(parameters);
+        let all = bounds_of_arguments.chain(parameters);
         let descriptions =
             all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
-                let interval = intervals == IntervalInputs::All || port.name.starts_with("wi.");
+                let varies = match self.kind {
+                    ShaderKind::Brdf | ShaderKind::Phase => port.name.starts_with("wi."),
+                    ShaderKind::Density => input < arguments,
+                };
+                let interval = intervals == IntervalInputs::All || varies;
                 Input { interval, bounds, axis: self.axis(input) }
             });
         descriptions.collect()
@@ -196,7 +215,11 @@ impl Integrand {
     /// Which component of which unit vector an input is, if any. Directions come first, then the
     /// frame.
     fn axis(&self, input: usize) -> Option<Axis> {
-        let vectors = if self.frame == Frame::World { 5 } else { 2 };
+        let vectors = match (self.kind, self.frame) {
+            (ShaderKind::Density, _) => 0,
+            (_, Frame::Local) => 2,
+            (_, Frame::World) => 5,
+        };
         let vector = input / 3;
         (vector < vectors).then_some(Axis {
             vector,
@@ -206,7 +229,7 @@ impl Integrand {
         })
     }
 
-    /// Derives the bounding shader of s.
+    /// Derives the bounding shader.
     ///
     /// # Panics
     ///

@@ -39,13 +39,25 @@ pub(super) fn function(
     textures::check_settings(shader, settings)?;
     let missing =
         |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
-    let help = "`sample` and `pdf` are optional, but need each other";
+    let found = |handle: Option<Handle<naga::Function>>, name: &str, help: &str| {
+        handle.map(Some).ok_or_else(|| missing(name, help))
+    };
+    let kind = format!("it is {}", contract.kind.name());
+    let pair = "`sample` and `pdf` are optional, but need each other";
+    let optional = "the function is optional, and belongs to a density";
+    let is_density = contract.kind == ShaderKind::Density;
+    let scattering = (!is_density).then_some(contract.main);
     let (name, handle) = match entry {
-        Entry::Integrand => ("shaded", Some(contract.main)),
-        Entry::Brdf => ("brdf", Some(contract.main)),
-        Entry::Sample => ("sample", Some(contract.sample.ok_or_else(|| missing("sample", help))?)),
-        Entry::Pdf => ("pdf", Some(contract.pdf.ok_or_else(|| missing("pdf", help))?)),
+        Entry::Integrand => ("shaded", found(scattering, "brdf", &kind)?),
+        Entry::Brdf => ("brdf", found(scattering, "brdf", &kind)?),
+        Entry::Sample => ("sample", found(contract.sample, "sample", pair)?),
+        Entry::Pdf => ("pdf", found(contract.pdf, "pdf", pair)?),
         Entry::Setup => ("material", None),
+        Entry::Density => {
+            ("density", found(is_density.then_some(contract.main), "density", &kind)?)
+        }
+        Entry::Albedo => ("albedo", found(contract.albedo, "albedo", optional)?),
+        Entry::Emission => ("emission", found(contract.emission, "emission", optional)?),
     };
     let setup =
         contract.material.filter(|_| settings.setup == Setup::Inlined || entry == Entry::Setup);
@@ -53,12 +65,17 @@ pub(super) fn function(
         return Err(missing("material", "it is optional, and computes the members of `Material`"));
     }
     let mut builder = Builder::new(name, Rules::Exact);
-    let directions = match entry {
+    let arguments = match entry {
+        Entry::Density | Entry::Albedo | Entry::Emission => {
+            vec![vector_input(&mut builder, "p", &XYZ)]
+        }
         Entry::Sample => {
             vec![vector_input(&mut builder, "u", &XYZ[..2]), vector_input(&mut builder, "wo", &XYZ)]
         }
         Entry::Setup => vec![],
-        _ => vec![vector_input(&mut builder, "wi", &XYZ), vector_input(&mut builder, "wo", &XYZ)],
+        Entry::Integrand | Entry::Brdf | Entry::Pdf => {
+            vec![vector_input(&mut builder, "wi", &XYZ), vector_input(&mut builder, "wo", &XYZ)]
+        }
     };
     let parameters = if setup.is_some() { &contract.parameters } else { &contract.members };
     let parameters: Vec<_> =
@@ -80,7 +97,7 @@ pub(super) fn function(
         None => parameters,
     };
     let result = match handle {
-        Some(handle) => call(&mut translator, handle, &[&directions[..], &[material]].concat())?,
+        Some(handle) => call(&mut translator, handle, &[&arguments[..], &[material]].concat())?,
         None => material,
     };
     let result = match (shader.kind(), entry) {
@@ -96,8 +113,8 @@ pub(super) fn function(
             contract.members.iter().flat_map(Parameter::component_names).zip(result).collect()
         }
         Entry::Brdf if shader.includes_cosine => {
-            let s = integrand(&mut builder, shader, directions[0][2], &result);
-            let wi_z = builder.op(Op::Abs, &[directions[0][2]]);
+            let s = integrand(&mut builder, shader, arguments[0][2], &result);
+            let wi_z = builder.op(Op::Abs, &[arguments[0][2]]);
             let grazing = builder.f32(MIN_COSINE);
             let cosine = builder.op(Op::Max, &[wi_z, grazing]);
             let brdf: Vec<_> = s.iter().map(|&(_, s)| builder.op(Op::Div, &[s, cosine])).collect();
@@ -105,10 +122,22 @@ pub(super) fn function(
         }
         Entry::Brdf => [
             outputs("brdf", RGB, &result),
-            integrand(&mut builder, shader, directions[0][2], &result),
+            integrand(&mut builder, shader, arguments[0][2], &result),
         ]
         .concat(),
-        Entry::Integrand => integrand(&mut builder, shader, directions[0][2], &result),
+        Entry::Integrand => integrand(&mut builder, shader, arguments[0][2], &result),
+        Entry::Density => {
+            vec![("density".to_owned(), clamp(&mut builder, result[0], f32::INFINITY))]
+        }
+        Entry::Albedo => {
+            let albedo: Vec<_> = result.iter().map(|&x| clamp(&mut builder, x, 1.0)).collect();
+            outputs("albedo", RGB, &albedo)
+        }
+        Entry::Emission => {
+            let emission: Vec<_> =
+                result.iter().map(|&x| clamp(&mut builder, x, f32::INFINITY)).collect();
+            outputs("emission", RGB, &emission)
+        }
     };
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));
@@ -144,6 +173,17 @@ fn integrand(
     };
     let s: Vec<_> = brdf.iter().map(|&value| builder.op(Op::Mul, &[value, cosine])).collect();
     outputs("s", RGB, &s)
+}
+
+/// Clamps a property of a medium to [0, `max`]. NaN becomes 0.
+fn clamp(builder: &mut Builder, x: Value, max: f32) -> Value {
+    let zero = builder.f32(0.0);
+    let x = builder.op(Op::Max, &[zero, x]);
+    if max == f32::INFINITY {
+        return x;
+    }
+    let max = builder.f32(max);
+    builder.op(Op::Min, &[x, max])
 }
 
 /// Clamps the results of `fn material` to the ranges of the members, which analyses rely on. NaN

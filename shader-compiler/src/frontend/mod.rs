@@ -102,6 +102,9 @@ pub enum ShaderKind {
     /// Scattering in a medium: `fn phase`. The phase function is the integrand s itself, with the
     /// same value for all colour channels.
     Phase,
+    /// The density of a medium as a function of the position: `fn density`, optionally with
+    /// `fn albedo` and `fn emission`.
+    Density,
 }
 
 impl ShaderKind {
@@ -110,6 +113,7 @@ impl ShaderKind {
         match self {
             ShaderKind::Brdf => "a BRDF",
             ShaderKind::Phase => "a phase function",
+            ShaderKind::Density => "a density",
         }
     }
 
@@ -118,6 +122,7 @@ impl ShaderKind {
         match self {
             ShaderKind::Brdf => "for a surface",
             ShaderKind::Phase => "for scattering in a medium",
+            ShaderKind::Density => "for the density of a medium",
         }
     }
 }
@@ -144,7 +149,7 @@ impl SurfaceSides {
     }
 }
 
-/// A parameter of a shader: a member of `Material`, a member of `SurfacePoint` if the shader has
+/// A parameter of a shader: a member of `Material` or `Medium`, a member of `SurfacePoint` if the shader has
 /// `fn material`, or an `override`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
@@ -232,22 +237,30 @@ impl Parameter {
 
 /// An entry point of a shader. Its inputs are the directions that the WGSL function takes, `wi.x` …
 /// `wo.z`, and the components of the [parameters](Shader::parameters) or of the
-/// [members](Shader::members) of `Material` ([`Setup`]).
+/// [members](Shader::members) of `Material` ([`Setup`]). Entry points of a density take the
+/// position, `p.x`, `p.y` and `p.z`, instead of directions. It is an error if the shader does not
+/// have the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The integrand: outputs `s.r`, `s.g`, `s.b`, 1/sr.
     Integrand,
     /// BRDF and integrand: outputs `brdf.r`, `brdf.g`, `brdf.b`, `s.r`, `s.g`, `s.b`.
     Brdf,
-    /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`. An error if the
-    /// shader has no sampler.
+    /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`.
     Sample,
-    /// `fn pdf`: output `pdf`, 1/sr. An error if the shader has no sampler.
+    /// `fn pdf`: output `pdf`, 1/sr.
     Pdf,
     /// `fn material`: inputs are only the components of the [parameters](Shader::parameters);
-    /// outputs are the components of the [members](Shader::members). An error if the shader has no
-    /// `fn material`.
+    /// outputs are the components of the [members](Shader::members).
     Setup,
+    /// `fn density`: output `density`. A negative number or NaN is replaced by 0.
+    Density,
+    /// `fn albedo`: outputs `albedo.r`, `albedo.g`, `albedo.b`, clamped to [0, 1]. NaN is replaced
+    /// by 0.
+    Albedo,
+    /// `fn emission`: outputs `emission.r`, `emission.g`, `emission.b`. Negative numbers and NaN
+    /// are replaced by 0.
+    Emission,
 }
 
 /// Where shaders with `fn material` compute the members of `Material`.
@@ -419,7 +432,7 @@ impl Shader {
         &self.description
     }
 
-    /// The sides that the material scatters light to.
+    /// The sides that the material scatters light to. Media scatter to both.
     pub fn sides(&self) -> SurfaceSides {
         self.sides
     }
@@ -437,7 +450,7 @@ impl Shader {
 
     /// Parameters in the order of the inputs. If there is a `fn material`, these are the members of
     /// `SurfacePoint`, followed by those of `Material` if `fn material` takes one. Otherwise they
-    /// are the members of `Material`.
+    /// are the members of `Material` or `Medium`.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
     }
@@ -452,7 +465,8 @@ impl Shader {
         &self.contract.parameters[self.contract.surface.len()..]
     }
 
-    /// The members of `Material`, the argument of `brdf` or `phase`, `sample` and `pdf`.
+    /// The members of `Material`, the argument of `brdf` or `phase`, `sample` and `pdf`, or of
+    /// `Medium`, the argument of `density`, `albedo` and `emission`.
     pub fn members(&self) -> &[Parameter] {
         &self.contract.members
     }
@@ -471,6 +485,16 @@ impl Shader {
     /// Whether the shader has its own sampler, `fn sample` and `fn pdf`.
     pub fn has_sampler(&self) -> bool {
         self.contract.sample.is_some()
+    }
+
+    /// Whether the density has `fn albedo`.
+    pub fn has_albedo(&self) -> bool {
+        self.contract.albedo.is_some()
+    }
+
+    /// Whether the density has `fn emission`.
+    pub fn has_emission(&self) -> bool {
+        self.contract.emission.is_some()
     }
 
     /// Whether the shader has `fn material`, which computes the material from the surface point.

@@ -192,6 +192,7 @@ fn functions(shader: &Shader) -> String {
     let mut names = vec![match shader.kind() {
         ShaderKind::Brdf => "brdf",
         ShaderKind::Phase => "phase",
+        ShaderKind::Density => "density",
     }];
     if shader.has_sampler() {
         names.extend(["sample", "pdf"]);

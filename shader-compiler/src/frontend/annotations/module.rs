@@ -45,8 +45,8 @@ pub(in crate::frontend) struct ModuleDocs {
     pub description: String,
 }
 
-/// Parses the module's doc comments. Phase functions scatter to both sides and include the cosine
-/// without saying so.
+/// Parses the module's doc comments. The clauses are for BRDFs only: media scatter to both sides,
+/// and phase functions include the cosine.
 pub(in crate::frontend) fn module(
     source: &Source,
     kind: ShaderKind,
@@ -108,7 +108,7 @@ pub(in crate::frontend) fn module(
     let description = description.join("\n").trim().to_owned();
     let sides = match kind {
         ShaderKind::Brdf => sides.map_or(SurfaceSides::One, |(sides, _)| sides),
-        ShaderKind::Phase => SurfaceSides::Both,
+        ShaderKind::Phase | ShaderKind::Density => SurfaceSides::Both,
     };
     includes_cosine |= kind == ShaderKind::Phase;
     Ok(ModuleDocs { sides, includes_cosine, description })

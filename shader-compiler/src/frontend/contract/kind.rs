@@ -1,15 +1,14 @@
 //! Finds out what a shader describes: a BRDF if it has `fn brdf`, a phase function if it has
-//! `fn phase`.
+//! `fn phase`, a density if it has `fn density`.
 //!
-//! These are also plausible names of helpers, such as `fn phase` in the BRDF of a translucent
-//! layer. So functions that others call count only if there is no candidate that nobody calls.
+//! These are also plausible names of helpers, such as `fn density` of microfacet normals. So functions that others call count only if there is no candidate that nobody calls.
 
 use super::super::{ShaderError, ShaderKind, Source};
 use super::{main_signature, nested_blocks};
 use naga::{Handle, Module, Statement};
 
 /// All kinds, in order of precedence.
-const KINDS: [ShaderKind; 2] = [ShaderKind::Brdf, ShaderKind::Phase];
+const KINDS: [ShaderKind; 3] = [ShaderKind::Brdf, ShaderKind::Phase, ShaderKind::Density];
 
 /// Finds the kind of a shader.
 pub(super) fn find(source: &Source, module: &Module) -> Result<ShaderKind, ShaderError> {
@@ -73,11 +72,12 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
                 is_one_of(&["brdf", "bsdf", "eval", "evaluate", "f", "shade", "main"])
             }
             ShaderKind::Phase => is_one_of(&["phase", "phase_function", "phasefunction"]),
+            ShaderKind::Density => is_one_of(&["density", "medium", "volume", "extinction"]),
         };
         KINDS
             .into_iter()
             .find(|&kind| typical_names(kind) || has_types(function, kind))
-            .filter(|_| !["sample", "pdf", "material"].contains(&name))
+            .filter(|_| !["sample", "pdf", "material", "albedo", "emission"].contains(&name))
     };
     let mut functions = module.functions.iter();
     let similar =
@@ -138,6 +138,11 @@ mod tests {
         }
         let shader = parse(&[(PHASE, "brdf(wi, wo).x"), (BRDF, "wi")]).unwrap();
         assert_eq!(shader.kind(), ShaderKind::Phase);
+        const DENSITY: &str = "fn density(p: vec3f) -> f32 { return VALUE; }";
+        assert_eq!(parse(&[(DENSITY, "p.x")]).unwrap().kind(), ShaderKind::Density);
+        let shader = parse(&[(DENSITY, "p.x"), (BRDF, "wi * density(wo)")]).unwrap();
+        assert_eq!(shader.kind(), ShaderKind::Brdf);
+        assert!(parse(&[(DENSITY, "p.x"), (PHASE, "0.25")]).is_err());
         let error = parse(&[(PHASE, "0.25"), (BRDF, "wi")]).unwrap_err();
         assert!(
             error.contains("there are both `fn brdf` and `fn phase`; put them into"),

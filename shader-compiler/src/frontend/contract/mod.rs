@@ -12,20 +12,24 @@ use super::declarations::Member;
 use super::diagnostics::type_name;
 use super::{Parameter, Scalar, ShaderError, ShaderKind, Source, annotations, textures};
 use naga::{Expression, Handle, Module, ScalarKind, TypeInner};
-use signature::{BRDF, PDF, PHASE, SAMPLE, SETUP, Signature};
+use signature::{ALBEDO, BRDF, DENSITY, EMISSION, PDF, PHASE, SAMPLE, SETUP, Signature};
 
 /// The functions and parameters of a shader.
 #[derive(Clone, Debug)]
 pub(super) struct Contract {
     pub kind: ShaderKind,
-    /// `brdf` or `phase`.
+    /// `brdf`, `phase` or `density`.
     pub main: Handle<naga::Function>,
+    /// `albedo` of a density.
+    pub albedo: Option<Handle<naga::Function>>,
+    /// `emission` of a density.
+    pub emission: Option<Handle<naga::Function>>,
     pub sample: Option<Handle<naga::Function>>,
     pub pdf: Option<Handle<naga::Function>>,
     pub material: Option<Handle<naga::Function>>,
     /// Members of `SurfacePoint`; empty without `fn material`.
     pub surface: Vec<Parameter>,
-    /// Members of `Material`.
+    /// Members of `Material` or `Medium`.
     pub members: Vec<Parameter>,
     /// Parameters set by the surface point or by the scene, which are the inputs of the shader.
     pub parameters: Vec<Parameter>,
@@ -56,6 +60,9 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
     let kind = kind::find(source, module)?;
     let signature = main_signature(kind);
     let main = signature.find(source, module)?.expect("the kind is that of an existing function");
+    if kind == ShaderKind::Density {
+        return density(source, module, main);
+    }
     let sample = SAMPLE.find(source, module)?;
     let pdf = PDF.find(source, module)?;
     let material = SETUP.find(source, module)?;
@@ -115,6 +122,8 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
     Ok(Contract {
         kind,
         main,
+        albedo: None,
+        emission: None,
         sample,
         pdf,
         material,
@@ -126,11 +135,36 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
     })
 }
 
+/// Checks the other functions and the parameters of a density.
+fn density(
+    source: &Source,
+    module: &Module,
+    main: Handle<naga::Function>,
+) -> Result<Contract, ShaderError> {
+    let kind = ShaderKind::Density;
+    let members = parameters(source, module, kind, "Medium")?;
+    Ok(Contract {
+        kind,
+        main,
+        albedo: ALBEDO.find(source, module)?,
+        emission: EMISSION.find(source, module)?,
+        sample: None,
+        pdf: None,
+        material: None,
+        surface: vec![],
+        parameters: members.clone(),
+        members,
+        overrides: overrides(source, module)?,
+        textures: textures::names(module),
+    })
+}
+
 /// The signature of the function that makes a shader this kind.
 fn main_signature(kind: ShaderKind) -> &'static Signature {
     match kind {
         ShaderKind::Brdf => &BRDF,
         ShaderKind::Phase => &PHASE,
+        ShaderKind::Density => &DENSITY,
     }
 }
 
@@ -154,10 +188,14 @@ fn parameter(
 ) -> Result<Parameter, ShaderError> {
     let name = member.name.as_deref().unwrap_or("");
     let declared = source.member(declaration, name);
-    if ["wi", "wo", "u"].contains(&name) {
+    let (arguments, functions) = match kind {
+        ShaderKind::Brdf => (&["wi", "wo", "u"][..], "`brdf` or `sample`"),
+        ShaderKind::Phase => (&["wi", "wo", "u"][..], "`phase` or `sample`"),
+        ShaderKind::Density => (&["p"][..], "`density`"),
+    };
+    if arguments.contains(&name) {
         let error = source.error(format!("a parameter cannot be called `{name}`"));
-        let main = main_signature(kind).name;
-        let label = format!("an argument of `{main}` or `sample` has this name");
+        let label = format!("an argument of {functions} has this name");
         let error = error.at(declared.name, label);
         return Err(error.help("choose another name"));
     }

@@ -62,6 +62,22 @@ pub(super) const PHASE: Signature = Signature {
     parameters: &[("wi", ExpectedType::Vec3), ("wo", ExpectedType::Vec3), ("m", MATERIAL)],
     result: ExpectedType::F32,
 };
+const MEDIUM: ExpectedType = ExpectedType::Struct("Medium");
+pub(super) const DENSITY: Signature = Signature {
+    name: "density",
+    parameters: &[("p", ExpectedType::Vec3), ("m", MEDIUM)],
+    result: ExpectedType::F32,
+};
+pub(super) const ALBEDO: Signature = Signature {
+    name: "albedo",
+    parameters: &[("p", ExpectedType::Vec3), ("m", MEDIUM)],
+    result: ExpectedType::Vec3,
+};
+pub(super) const EMISSION: Signature = Signature {
+    name: "emission",
+    parameters: &[("p", ExpectedType::Vec3), ("m", MEDIUM)],
+    result: ExpectedType::Vec3,
+};
 pub(super) const SAMPLE: Signature = Signature {
     name: "sample",
     parameters: &[("u", ExpectedType::Vec2), ("wo", ExpectedType::Vec3), ("m", MATERIAL)],
@@ -90,9 +106,9 @@ impl Signature {
         format!("the signature is `{}`", self.text())
     }
 
-    /// Minimum number of parameters: `m: Material` is optional.
+    /// Minimum number of parameters: `m: Material` and `m: Medium` are optional.
     fn min_parameters(&self) -> usize {
-        self.parameters.iter().filter(|(_, ty)| *ty != MATERIAL).count()
+        self.parameters.iter().filter(|(_, ty)| ![MATERIAL, MEDIUM].contains(ty)).count()
     }
 
     /// Finds the function with this name and checks its signature; `None` if there is none.
@@ -141,12 +157,19 @@ impl Signature {
                     format!("expected `{}`", expected.name()),
                 );
                 return Err(match expected {
-                    ExpectedType::Struct("Material") if !struct_exists(module, "Material") => match &module.types[argument.ty] {
-                        naga::Type { name: Some(name), inner: TypeInner::Struct { .. } } => {
-                            error.help(format!("the struct of parameters must be called `Material`: rename `{name}`"))
-                        }
-                        _ => error.help("declare the parameters of the material as members of a `struct Material`"),
-                    },
+                    ExpectedType::Struct(expected @ ("Material" | "Medium"))
+                        if !struct_exists(module, expected) =>
+                    {
+                        error.help(match &module.types[argument.ty] {
+                            naga::Type { name: Some(name), inner: TypeInner::Struct { .. } } => {
+                                format!("the struct of parameters must be called `{expected}`: rename `{name}`")
+                            }
+                            _ => format!(
+                                "declare the parameters of the {} as members of a `struct {expected}`",
+                                expected.to_lowercase()
+                            ),
+                        })
+                    }
                     _ => error,
                 });
             }

@@ -1,0 +1,12 @@
+struct Medium {
+    /// Density of the core. range: [0, 10]
+    core: f32,
+}
+
+fn density(p: vec3f, m: Medium) -> f32 {
+    return m.core - length(p);
+}
+
+fn albedo(p: vec3f, m: Medium) -> f32 {
+    return 0.9;
+}

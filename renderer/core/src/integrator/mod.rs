@@ -10,6 +10,9 @@ mod lane_set;
 mod light_sampling;
 pub mod lightcuts;
 pub mod material_bound;
+mod medium_rays;
+#[cfg(test)]
+mod medium_testing;
 mod mix;
 mod path;
 mod sample_components;

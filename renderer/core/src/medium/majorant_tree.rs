@@ -47,6 +47,11 @@ impl MajorantTree {
         MajorantTree { bounds, density: density[0] }
     }
 
+    /// Returns the minimum and maximum of the density within the medium.
+    pub fn density_range(&self) -> [f32; 2] {
+        self.density
+    }
+
     /// Returns the segments between the parameters `t` of a ray in the medium's own space. `d` need
     /// not be a unit vector.
     pub fn segments(&self, o: Vec3, d: Vec3, t: [f32; 2]) -> Segments<'_> {

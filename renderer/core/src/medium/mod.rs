@@ -89,6 +89,14 @@ impl Medium {
     pub fn emits(&self) -> bool {
         self.field.emits()
     }
+
+    /// Returns a lower bound on the extinction coefficient of all channels everywhere, 1/m.
+    pub fn min_extinction(&self) -> f32 {
+        match self.field.bounds() {
+            Some(_) => 0.0,
+            None => self.field.extinction().min_element() * self.majorants.density_range()[0],
+        }
+    }
 }
 
 /// The same properties everywhere.

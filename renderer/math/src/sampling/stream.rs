@@ -23,6 +23,11 @@ impl RandomStream {
         RandomStream { first, seed, count: 0 }
     }
 
+    /// Creates a stream of independent numbers.
+    pub fn from_seed(seed: u32) -> RandomStream {
+        RandomStream { first: [0.0; STRATIFIED as usize], seed, count: STRATIFIED }
+    }
+
     /// Returns the next number.
     #[inline]
     pub fn next_float(&mut self) -> f32 {

@@ -1,26 +1,32 @@
 //! Direct light at one shading point: upper bounds for clusters, exact values for single lights.
 
-use crate::accel::Accel;
 use crate::geometry::Surface;
 use crate::integrator::CutCounts;
 use crate::integrator::material_bound::BoundEvaluator;
+use crate::integrator::medium_rays::{MediumRays, has_media, medium_index};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::light::Lights;
 use crate::light_tree::{Child, LightKind, LightPoint, LightTree, Node, WIDTH};
+use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
-use lightbound_math::sampling::{hash, luminance};
+use lightbound_math::direction_box::Lanes;
+use lightbound_math::sampling::{RandomStream, hash, luminance};
 use lightbound_math::{Ray, Vec3, Viewpoint, vec3};
 use std::time::Instant;
 
 /// A shading point.
 #[derive(Clone, Copy)]
 pub(super) struct ShadingPoint<'a> {
-    /// The surface.
+    /// The surface. In a medium, it has no normal, and its frame is around the outgoing direction.
     pub surface: &'a Surface,
     /// The point with its shading frame.
     pub view: Viewpoint,
     /// Whether light from below the surface is scattered as well.
     pub both_sides: bool,
+    /// The media on the sides of the surface; twice the same for a point in a medium.
+    pub media: MediumInterface,
+    /// Seed for estimates of the transmittance.
+    pub seed: u32,
     /// Time of the path, seconds.
     pub time: f32,
     /// Whether the material is multiplied by [`soft_factor`]. Bounds hold without it, since it is at
@@ -37,7 +43,11 @@ pub(super) struct Lighting<'a> {
     /// The material at the shading point.
     pub material: BoundEvaluator<'a>,
     pub counts: CutCounts,
-    accel: &'a dyn Accel,
+    scene: &'a Scene,
+    /// Rays through media, if there are any.
+    media: Option<MediumRays<'a>>,
+    /// Lower bound on the extinction coefficient everywhere, 1/m.
+    min_extinction: f32,
     /// The lights of the scene, if [`Lights::have_masks`].
     masked_lights: Option<&'a Lights>,
     /// Whether bounds are checked against single lights.
@@ -70,7 +80,9 @@ impl<'a> Lighting<'a> {
             tree,
             material,
             counts: CutCounts::default(),
-            accel: &*scene.accel,
+            scene,
+            media: has_media(scene).then(|| MediumRays::new(scene)),
+            min_extinction: min_extinction(scene),
             masked_lights: scene.lights.have_masks().then_some(&scene.lights),
             check_bounds,
             pending: Vec::new(),
@@ -96,6 +108,15 @@ impl<'a> Lighting<'a> {
         if self.check_bounds {
             self.check(point, node, &factors, &s);
         }
+        let (p, min_extinction) = (point.surface.p, self.min_extinction);
+        let transmittance = |slot: usize| match kind {
+            _ if min_extinction == 0.0 => 1.0,
+            LightKind::Directional => 0.0,
+            LightKind::Omni | LightKind::Oriented => {
+                let corner = |[x, y, z]: &[Lanes; 3]| vec3(x[slot], y[slot], z[slot]);
+                max_transmittance(min_extinction, p, corner(&node.lo), corner(&node.hi))
+            }
+        };
         let bound = |slot: usize| {
             let [reflected, intensity] =
                 [&s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
@@ -103,7 +124,7 @@ impl<'a> Lighting<'a> {
             if luminance_bound == 0.0 || factors[slot] == 0.0 {
                 0.0
             } else {
-                luminance_bound * factors[slot] * ROUNDING_FACTOR
+                luminance_bound * factors[slot] * ROUNDING_FACTOR * transmittance(slot)
             }
         };
         let bounds =
@@ -153,7 +174,28 @@ impl<'a> Lighting<'a> {
         self.pending.retain(|pending| unit_radiance[pending.index] != Vec3::ZERO);
         self.rays.clear();
         self.rays.extend(self.pending.iter().map(|pending| pending.ray));
-        self.accel.occluded_batch(&self.rays, &mut self.blocked);
+        match &mut self.media {
+            None => self.scene.accel.occluded_batch(&self.rays, &mut self.blocked),
+            Some(media) => {
+                let (pending, directions) = (&self.pending, &self.rays);
+                let media_of =
+                    |ray: u32| point.media.on_side(point.surface.ng, directions[ray as usize].d);
+                let start = |ray: u32| {
+                    let random = RandomStream::from_seed(hash(
+                        point.seed,
+                        pending[ray as usize].index as u32,
+                    ));
+                    let weights = ChannelWeights::new(Vec3::ONE, Vec3::ONE);
+                    Walk::new(ray, medium_index(media_of(ray)), weights, random)
+                };
+                let mut rays = self.rays.clone();
+                let walks =
+                    media.track_shadow_rays(self.scene, &mut rays, &mut self.blocked, start);
+                for walk in walks {
+                    self.unit_radiance[pending[walk.index as usize].index] *= walk.weights.value;
+                }
+            }
+        }
         for (pending, _) in self.pending.iter().zip(&self.blocked).filter(|(_, blocked)| **blocked)
         {
             self.unit_radiance[pending.index] = Vec3::ZERO;
@@ -237,6 +279,21 @@ impl<'a> Lighting<'a> {
             }
         }
     }
+}
+
+/// Returns a lower bound on the extinction coefficient everywhere, 1/m: 0 unless one medium fills
+/// the scene.
+fn min_extinction(scene: &Scene) -> f32 {
+    let medium = scene.camera_medium.map(|medium| &scene.media[medium as usize]);
+    let separates = scene.geometry.primitives.iter().any(|primitive| primitive.media.is_some());
+    medium.filter(|_| !separates).map_or(0.0, Medium::min_extinction)
+}
+
+/// Returns an upper bound on the transmittance between `p` and a box.
+fn max_transmittance(min_extinction: f32, p: Vec3, lo: Vec3, hi: Vec3) -> f32 {
+    let outside = (lo - p).max(p - hi).max(Vec3::ZERO);
+    let distance = outside.length() * (1.0 - 8.0 * f32::EPSILON);
+    libm::expf(-min_extinction * distance) * (1.0 + 8.0 * f32::EPSILON)
 }
 
 /// Factor that covers rounding errors. The sums of intensities, the products with bounds, the

@@ -13,6 +13,7 @@
 mod channels;
 mod cut;
 mod heap_entry;
+mod in_scattering;
 mod lighting;
 mod stochastic;
 #[cfg(test)]
@@ -22,9 +23,11 @@ pub use self::channels::FILM_CHANNELS;
 
 use self::channels::SampleCutStats;
 use self::cut::{DeterministicCut, StopCriteria};
+use self::in_scattering::{InScattering, LightPositions};
 use self::lighting::{Lighting, ShadingPoint};
 use self::stochastic::StochasticCut;
 use super::material_bound::{BoundError, BoundEvaluator, MaterialBounds};
+use super::medium_rays::{MediumRays, has_media, media_around, medium_beyond, medium_index};
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
 use super::shading::{BsdfColumns, ShadingBuffers, eta_ratio};
@@ -34,11 +37,12 @@ use crate::geometry::{Hit, Surface};
 use crate::integrator::IntegratorError;
 use crate::light_tree::{LightTree, PointOptions};
 use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
+use crate::medium::{ChannelWeights, MediumInterface, Tracking, Walk};
 use crate::scene::Scene;
 use crate::settings;
 use crate::settings::{LightcutsSettings, RenderSettings, ShadowTerminator};
-use lightbound_math::sampling::{PathKey, hash, unit_float};
-use lightbound_math::{Columns, Ray, Vec2, Vec3, Viewpoint, vec2};
+use lightbound_math::sampling::{PathKey, RandomStream, hash, unit_float};
+use lightbound_math::{Columns, Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::time::Instant;
@@ -51,6 +55,9 @@ pub struct Lightcuts {
     tree: LightTree,
     tree_stats: LightTreeStats,
     materials: MaterialBounds,
+    /// Selects light points for distances in media; `None` without media, or without lights that
+    /// have a position.
+    light_positions: Option<LightPositions>,
 }
 
 impl Lightcuts {
@@ -84,7 +91,9 @@ impl Lightcuts {
         };
         let materials = MaterialBounds::compile(&scene.shaders, settings.bounds)
             .map_err(|error| material_error(scene, &error))?;
+        let light_positions = has_media(scene).then(|| LightPositions::new(&tree)).flatten();
         Ok(Lightcuts {
+            light_positions,
             max_depth,
             cut: settings.cut,
             check_bounds: settings.check_bounds,
@@ -138,6 +147,8 @@ struct Path {
     throughput: Vec3,
     /// Wavelength in nm from the first dispersion on; `None` for RGB.
     nm: Option<f32>,
+    /// Medium around the ray, as in [`Walk::medium`].
+    medium: u32,
     /// Index of the sample within the tile.
     sample: u32,
     key: PathKey,
@@ -163,7 +174,17 @@ struct LightcutsWorker<'a> {
     shading: ShadingBuffers<'a>,
     /// Number of shading points so far.
     points: u64,
+    has_media: bool,
+    media: MediumRays<'a>,
+    in_scattering: InScattering<'a>,
+    /// The parts of the rays that are in media.
+    crossings: Vec<Walk>,
 }
+
+/// First sets of sampler dimensions in media, beyond those of any scattering event: for the
+/// transmittance of rays, and for points that scatter light.
+const TRANSMITTANCE_SETS: u32 = 0x4000_0000;
+const SCATTERING_SETS: u32 = 0x8000_0000;
 
 /// One in `TIMING_INTERVAL` shading points is timed, since reading the clock costs time.
 const TIMING_INTERVAL: u64 = 16;
@@ -178,6 +199,9 @@ impl Worker for LightcutsWorker<'_> {
             }
             counts.rays += self.rays.len() as u64;
             self.scene.accel.intersect_batch(&self.rays, &mut self.hits);
+            if self.has_media {
+                self.cross_media(depth);
+            }
             let features = if depth == 0 { tile.features() } else { FeatureLayers::NONE };
             for index in 0..self.rays.len() {
                 self.process_hit(index, depth, features);
@@ -191,6 +215,8 @@ impl Worker for LightcutsWorker<'_> {
         counts.shadow_rays = counts.cuts.shadow_rays;
         counts.shading = self.lighting.material.take_counts();
         counts.shading += self.shading.take_counts();
+        counts.media = self.media.take_counts();
+        counts.media += self.in_scattering.take_counts();
         let mut sums = tile.lock();
         let gain = self.settings.gain;
         self.samples.add_to(&mut sums, |_, weight| weight * gain);
@@ -229,6 +255,10 @@ impl<'a> LightcutsWorker<'a> {
             stochastic_cut: StochasticCut::default(),
             shading: ShadingBuffers::new(target, None),
             points: 0,
+            has_media: has_media(scene),
+            media: MediumRays::new(scene),
+            in_scattering: InScattering::default(),
+            crossings: Vec::new(),
         }
     }
 
@@ -239,9 +269,77 @@ impl<'a> LightcutsWorker<'a> {
         self.paths.clear();
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             self.rays.push(ray);
-            self.paths.push(Path { throughput: Vec3::ONE, nm: None, sample, key });
+            let medium = medium_index(self.scene.camera_medium);
+            self.paths.push(Path { throughput: Vec3::ONE, nm: None, medium, sample, key });
         });
         self.cut_stats.resize(self.samples.len() as usize, SampleCutStats::default());
+    }
+
+    /// Attenuates the paths by the media between their last vertices and their hits, and adds the
+    /// light that media scatter and emit on the way.
+    fn cross_media(&mut self, depth: u32) {
+        let (scene, sampler) = (self.scene, self.samples.sampler);
+        let random =
+            |path: &Path, set: u32| RandomStream::new(&sampler, path.key, set.wrapping_add(depth));
+        let walks = (0..).zip(&self.paths).map(|(index, path)| {
+            let weights = ChannelWeights::new(path.throughput, Vec3::ONE);
+            Walk::new(index, path.medium, weights, random(path, TRANSMITTANCE_SETS))
+        });
+        self.crossings.clear();
+        let (rays, hits, crossings) = (&mut self.rays, &mut self.hits, &mut self.crossings);
+        let walks = self.media.track(scene, Tracking::Ratio, walks, rays, hits, |walk| {
+            crossings.push(*walk);
+        });
+        for Walk { index, medium, weights, .. } in walks {
+            let path = &mut self.paths[*index as usize];
+            (path.throughput, path.medium) = (weights.value, *medium);
+        }
+        let mut crossings = std::mem::take(&mut self.crossings);
+        if depth < self.integrator.max_depth {
+            for walk in &crossings {
+                let path = self.paths[walk.index as usize];
+                self.add_in_scattering(walk, &path, depth, random(&path, SCATTERING_SETS));
+            }
+        }
+        crossings.clear();
+        self.crossings = crossings;
+    }
+
+    /// Adds the light that a medium scatters or emits towards the start of a ray.
+    fn add_in_scattering(&mut self, walk: &Walk, path: &Path, depth: u32, random: RandomStream) {
+        let scene = self.scene;
+        let (medium, ray) = (&scene.media[walk.medium as usize], self.rays[walk.index as usize]);
+        let lights = self.integrator.light_positions.as_ref();
+        let Some(sample) = self.in_scattering.sample(medium, walk, &ray, lights, random) else {
+            return;
+        };
+        self.samples.add(path.sample, sample.emission);
+        let (p, wo) = (sample.p, -ray.d.normalize());
+        let frame = Frame::from_normal(wo);
+        let surface = Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 };
+        let around = MediumInterface { inside: Some(walk.medium), outside: Some(walk.medium) };
+        let point = ShadingPoint {
+            surface: &surface,
+            view: Viewpoint::new(p, &frame, 1.0),
+            both_sides: true,
+            media: around,
+            seed: hash(hash(path.key.hash(), depth), 1),
+            time: ray.time,
+            has_soft_terminator: false,
+            is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
+        };
+        self.points += 1;
+        let started = point.is_timed.then(Instant::now);
+        let origin = scene.geometry.origin.as_vec3();
+        self.lighting.material.begin(
+            (&medium.phase, None),
+            surface.lookup(),
+            wo,
+            || [p + origin, medium.transform.inverse().point(p)],
+            Vec3::Z,
+        );
+        let path = Path { throughput: sample.throughput, ..*path };
+        self.add_cut(&point, &path, depth, started);
     }
 
     /// Adds the emission and the reflected direct light at a hit, and continues the path by
@@ -249,6 +347,9 @@ impl<'a> LightcutsWorker<'a> {
     fn process_hit(&mut self, index: usize, depth: u32, features: FeatureLayers) {
         let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
+        if path.throughput == Vec3::ZERO {
+            return;
+        }
         if hit.is_miss() {
             let lights = &scene.lights;
             let radiance: Vec3 =
@@ -317,7 +418,8 @@ impl<'a> LightcutsWorker<'a> {
             let d = surface.frame.to_world(next.wi);
             self.next_rays
                 .push(Ray { time: ray.time, ..Ray::new(surface.offset_ray_origin(d), d) });
-            self.next_paths.push(Path { throughput, nm: next.nm, ..path });
+            let medium = medium_beyond(scene, &hit, d, path.medium);
+            self.next_paths.push(Path { throughput, nm: next.nm, medium, ..path });
         }
     }
 
@@ -338,6 +440,8 @@ impl<'a> LightcutsWorker<'a> {
             surface: vertex.surface,
             view,
             both_sides,
+            media: media_around(scene, vertex.hit, path.medium),
+            seed: hash(path.key.hash(), depth),
             time: vertex.hit.time,
             has_soft_terminator: self.settings.integrator.shadow_terminator
                 == ShadowTerminator::Soft,
@@ -352,12 +456,24 @@ impl<'a> LightcutsWorker<'a> {
             || scene.geometry.shader_positions(vertex.hit, vertex.surface.p),
             wo,
         );
+        self.add_cut(&point, path, depth, started);
+    }
+
+    /// Adds the direct light at a shading point, whose material is set. `started` is when the work at
+    /// the point started, if it is timed.
+    fn add_cut(
+        &mut self,
+        point: &ShadingPoint<'_>,
+        path: &Path,
+        depth: u32,
+        started: Option<Instant>,
+    ) {
         let work = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
         let before = work(&self.lighting.counts);
         let (radiance, size, error, capped) = match self.integrator.cut {
             settings::Cut::Deterministic { error, error_mode, max_cut } => {
                 let criteria = StopCriteria { error, mode: error_mode, max_cut };
-                let cut = self.deterministic_cut.compute(&mut self.lighting, &point, &criteria);
+                let cut = self.deterministic_cut.compute(&mut self.lighting, point, &criteria);
                 (cut.radiance, cut.size, cut.error, cut.capped)
             }
             settings::Cut::Stochastic { size } => {
@@ -369,8 +485,8 @@ impl<'a> LightcutsWorker<'a> {
                 };
                 let cut = self.stochastic_cut.compute(
                     &mut self.lighting,
-                    &point,
-                    &scene.lights,
+                    point,
+                    &self.scene.lights,
                     size,
                     random,
                 );

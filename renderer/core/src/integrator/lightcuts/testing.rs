@@ -7,6 +7,7 @@ use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
 use crate::light::{AnyLight, Lights, PointLight};
 use crate::light_tree::{LightTree, PointOptions};
 use crate::material::Material;
+use crate::medium::MediumInterface;
 use crate::scene::{Scene, SceneBuilder};
 use crate::settings::BoundMode;
 use lightbound_math::{Frame, Vec3, Viewpoint, vec2, vec3};
@@ -95,6 +96,8 @@ impl Floor {
                 surface: &surface,
                 view,
                 both_sides: false,
+                media: MediumInterface::default(),
+                seed: 0,
                 time: 0.0,
                 has_soft_terminator: false,
                 is_timed: false,

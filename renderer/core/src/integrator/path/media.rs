@@ -15,13 +15,13 @@ use super::Wavefront;
 use super::next_event::receiver;
 use super::paths::Paths;
 use crate::geometry::Hit;
+use crate::integrator::medium_rays::{MediumRays, is_interface, mean, medium_beyond};
 use crate::integrator::sample_components::Contribution;
 use crate::integrator::shading::ShadingBatch;
-use crate::material::Material;
-use crate::medium::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
+use crate::medium::{ChannelWeights, Tracking, TrackingCounts, Walk};
 use crate::scene::Scene;
 use lightbound_math::sampling::{RandomStream, power_heuristic};
-use lightbound_math::{COLUMN_LEN, Ray, Vec3};
+use lightbound_math::{COLUMN_LEN, Vec3};
 use lightbound_shader::SurfaceSides;
 
 /// First sets of sampler dimensions of paths and of shadow rays in media, beyond those of any
@@ -41,25 +41,6 @@ pub(super) struct PendingTransmittance {
     pub pdf_ratio: f32,
 }
 
-/// Rays in media, with buffers.
-#[derive(Default)]
-pub(super) struct MediaRays<'a> {
-    tracker: Tracker<'a>,
-    has_interfaces: bool,
-    /// Rays on their way, and those that have arrived.
-    walks: Vec<Walk>,
-    arrived: Vec<Walk>,
-    /// Rays that have crossed an interface, and their next hits.
-    rays: Vec<Ray>,
-    hits: Vec<Hit>,
-    /// The hits of shadow rays.
-    shadow_hits: Vec<Hit>,
-    /// The collision of each path that has one.
-    collisions: Vec<Option<Collision>>,
-    /// Shadow rays, one for each pending contribution.
-    pub shadows: Vec<PendingTransmittance>,
-}
-
 /// A collision of a path in a medium.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collision {
@@ -69,9 +50,20 @@ pub(super) struct Collision {
     pub medium: u32,
 }
 
-impl<'a> MediaRays<'a> {
-    pub fn new(scene: &Scene) -> MediaRays<'a> {
-        MediaRays { has_interfaces: has_interfaces(scene), ..MediaRays::default() }
+/// The paths of a wavefront in media.
+#[derive(Default)]
+pub(super) struct PathMedia<'a> {
+    rays: MediumRays<'a>,
+    walks: Vec<Walk>,
+    /// The collision of each path that has one.
+    collisions: Vec<Option<Collision>>,
+    /// Shadow rays, one for each pending contribution.
+    pub shadows: Vec<PendingTransmittance>,
+}
+
+impl PathMedia<'_> {
+    pub fn new(scene: &Scene) -> Self {
+        PathMedia { rays: MediumRays::new(scene), ..PathMedia::default() }
     }
 
     /// Returns the collision of a path that did not reach a surface.
@@ -97,114 +89,33 @@ impl<'a> MediaRays<'a> {
 
     /// Returns and resets the counters of tracking.
     pub fn take_counts(&mut self) -> TrackingCounts {
-        self.tracker.take_counts()
+        self.rays.take_counts()
     }
-
-    /// Tracks all walks, through all interfaces, until they collide, reach a surface, or have value
-    /// 0. `hits` are the ends of the first segments.
-    fn track(&mut self, scene: &'a Scene, tracking: Tracking, rays: &mut [Ray], hits: &mut [Hit]) {
-        self.arrived.clear();
-        while !self.walks.is_empty() {
-            for walk in &mut self.walks {
-                let (ray, hit) = (&rays[walk.index as usize], &hits[walk.index as usize]);
-                walk.segment = [ray.tmin, hit.t.min(ray.tmax)];
-            }
-            self.walks.sort_by_key(|walk| walk.medium);
-            for walks in self.walks.chunk_by_mut(|a, b| a.medium == b.medium) {
-                if let Some(medium) = scene.media.get(walks[0].medium as usize) {
-                    self.tracker.track(medium, tracking, walks, |ray| rays[ray as usize]);
-                }
-            }
-            self.rays.clear();
-            let (arrived, crossing) = (&mut self.arrived, &mut self.rays);
-            self.walks.retain_mut(|walk| {
-                let (ray, hit) = (&mut rays[walk.index as usize], &hits[walk.index as usize]);
-                let ends = walk.collision.is_some() || walk.weights.value == Vec3::ZERO;
-                if ends || !is_interface(scene, hit) {
-                    arrived.push(*walk);
-                    return false;
-                }
-                walk.medium = medium_beyond(scene, hit, ray.d, walk.medium);
-                ray.tmin = hit.t.next_up();
-                crossing.push(*ray);
-                true
-            });
-            if !self.walks.is_empty() {
-                scene.accel.intersect_batch(&self.rays, &mut self.hits);
-                for (walk, hit) in self.walks.iter().zip(&self.hits) {
-                    hits[walk.index as usize] = *hit;
-                }
-            }
-        }
-    }
-}
-
-/// Returns whether rays pass through media or interfaces between them.
-pub(super) fn has_media(scene: &Scene) -> bool {
-    !scene.media.is_empty() || has_interfaces(scene)
-}
-
-fn has_interfaces(scene: &Scene) -> bool {
-    scene.materials.iter().any(|material| matches!(material, Material::Interface))
-}
-
-/// Returns whether a hit is an interface between media.
-fn is_interface(scene: &Scene, hit: &Hit) -> bool {
-    !hit.is_miss() && {
-        let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        matches!(scene.materials[primitive.material as usize], Material::Interface)
-    }
-}
-
-/// Returns the medium on the side of a surface to which `d` points, as in [`Walk::medium`]; `medium`
-/// if the surface does not separate media.
-fn medium_beyond(scene: &Scene, hit: &Hit, d: Vec3, medium: u32) -> u32 {
-    match &scene.geometry.primitives[hit.primitive as usize].media {
-        Some(media) => index(media.on_side(scene.geometry.surface(hit, d).ng, d)),
-        None => medium,
-    }
-}
-
-/// Returns the mean over the channels.
-fn mean(v: Vec3) -> f32 {
-    v.element_sum() * (1.0 / 3.0)
-}
-
-/// Converts an optional index to that of [`Walk::medium`].
-pub(super) fn index(medium: Option<u32>) -> u32 {
-    medium.unwrap_or(Walk::NO_MEDIUM)
 }
 
 impl<'a> Wavefront<'a> {
     /// Moves the paths whose rays have been traced through media to their next vertices.
     pub(super) fn track_paths(&mut self) {
-        let (scene, depth) = (self.scene, self.depth);
+        let (scene, depth, sampler) = (self.scene, self.depth, &self.samples.sampler);
         let (paths, media) = (&mut self.paths, &mut self.media);
         media.collisions.clear();
         media.collisions.resize(paths.rays.len(), None);
-        media.walks.clear();
-        for (path, hit) in self.hits.iter().enumerate() {
+        let mut rays = std::mem::take(&mut paths.rays);
+        let walks = (0..).zip(&self.hits).filter_map(|(path, hit): (usize, &Hit)| {
             let medium = paths.medium[path];
-            if medium == Walk::NO_MEDIUM && !is_interface(scene, hit) {
-                continue;
-            }
-            media.walks.push(Walk {
-                index: path as u32,
-                medium,
-                segment: [0.0; 2],
-                weights: ChannelWeights::new(paths.throughput(path), paths.channel_densities[path]),
-                random: RandomStream::new(
-                    &self.samples.sampler,
-                    paths.key[path],
-                    PATH_SETS.wrapping_add(depth),
-                ),
-                emission: Vec3::ZERO,
-                collision: None,
-                counts: WalkCounts::default(),
-            });
-        }
-        media.track(scene, Tracking::Delta, &mut paths.rays, &mut self.hits);
-        for walk in &media.arrived {
+            (medium != Walk::NO_MEDIUM || is_interface(scene, hit)).then(|| {
+                let set = PATH_SETS.wrapping_add(depth);
+                let random = RandomStream::new(sampler, paths.key[path], set);
+                let densities = paths.channel_densities[path];
+                let weights = ChannelWeights::new(paths.throughput(path), densities);
+                Walk::new(path as u32, medium, weights, random)
+            })
+        });
+        media.walks.extend(walks);
+        let walks = media.walks.drain(..);
+        let arrived =
+            media.rays.track(scene, Tracking::Delta, walks, &mut rays, &mut self.hits, |_| ());
+        for walk in arrived {
             let (path, weights) = (walk.index as usize, &walk.weights);
             paths.medium[path] = walk.medium;
             paths.set_throughput(path, weights.value);
@@ -215,9 +126,8 @@ impl<'a> Wavefront<'a> {
                 paths.pdf[path] = pdf.max(f32::MIN_POSITIVE);
             }
             if let Some(t) = walk.collision {
-                let ray = &paths.rays[path];
-                media.collisions[path] =
-                    Some(Collision { p: ray.o + t * ray.d, medium: walk.medium });
+                let p = rays[path].o + t * rays[path].d;
+                media.collisions[path] = Some(Collision { p, medium: walk.medium });
             }
             if let Some(counts) = self.media_counts.get_mut(paths.sample[path] as usize) {
                 counts.add(depth, walk.collision.is_some(), walk.counts);
@@ -235,58 +145,32 @@ impl<'a> Wavefront<'a> {
                 }
             }
         }
+        paths.rays = rays;
     }
 
     /// Traces the shadow rays through media, and multiplies the pending contributions by their
     /// transmittance and their MIS weights.
     pub(super) fn track_shadow_rays(&mut self) {
-        let (scene, depth) = (self.scene, self.depth);
-        let media = &mut self.media;
-        self.blocked.clear();
-        media.shadow_hits.clear();
-        if media.has_interfaces {
-            scene.accel.intersect_batch(&self.shadow_rays, &mut media.shadow_hits);
-            let is_blocked = |hit: &Hit| !hit.is_miss() && !is_interface(scene, hit);
-            self.blocked.extend(media.shadow_hits.iter().map(is_blocked));
-        } else {
-            scene.accel.occluded_batch(&self.shadow_rays, &mut self.blocked);
-            media.shadow_hits.resize(self.shadow_rays.len(), Hit::MISS);
-        }
-        media.walks.clear();
-        for (index, (blocked, shadow)) in self.blocked.iter().zip(&media.shadows).enumerate() {
-            if *blocked {
-                continue;
-            }
-            let path = shadow.path as usize;
-            media.walks.push(Walk {
-                index: index as u32,
-                medium: shadow.medium,
-                segment: [0.0; 2],
-                weights: ChannelWeights::new(Vec3::ONE, self.paths.channel_densities[path]),
-                random: RandomStream::new(
-                    &self.samples.sampler,
-                    self.paths.key[path],
-                    SHADOW_SETS.wrapping_add(depth),
-                ),
-                emission: Vec3::ZERO,
-                collision: None,
-                counts: WalkCounts::default(),
-            });
-        }
-        let mut hits = std::mem::take(&mut media.shadow_hits);
-        media.track(scene, Tracking::Ratio, &mut self.shadow_rays, &mut hits);
-        for Walk { index, weights, .. } in &media.arrived {
+        let (depth, sampler, paths) = (self.depth, &self.samples.sampler, &self.paths);
+        let PathMedia { rays, shadows, .. } = &mut self.media;
+        let start = |ray: u32| {
+            let PendingTransmittance { medium, path, .. } = shadows[ray as usize];
+            let (key, densities) =
+                (paths.key[path as usize], paths.channel_densities[path as usize]);
+            let random = RandomStream::new(sampler, key, SHADOW_SETS.wrapping_add(depth));
+            Walk::new(ray, medium, ChannelWeights::new(Vec3::ONE, densities), random)
+        };
+        let (shadow_rays, blocked) = (&mut self.shadow_rays, &mut self.blocked);
+        for Walk { index, weights, .. } in
+            rays.track_shadow_rays(self.scene, shadow_rays, blocked, start)
+        {
             let shadow = *index as usize;
-            self.blocked[shadow] = !hits[shadow].is_miss() || weights.value == Vec3::ZERO;
-            let pdf_ratio = media.shadows[shadow].pdf_ratio * mean(weights.delta);
+            let pdf_ratio = shadows[shadow].pdf_ratio * mean(weights.delta);
             self.pending[shadow].radiance *= weights.value * power_heuristic(1.0, pdf_ratio);
         }
-        media.shadow_hits = hits;
-        media.shadows.clear();
+        shadows.clear();
     }
-}
 
-impl<'a> Wavefront<'a> {
     /// Loads paths into a group, with their collisions.
     pub(super) fn load_collisions(&mut self, group: usize, paths: &[u32]) {
         let vertices = &mut self.groups[group];
@@ -345,95 +229,18 @@ impl<'a> Wavefront<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::camera::Camera;
-    use crate::geometry::{Shape, Sphere};
-    use crate::light::{AnyLight, Environment, PointLight};
-    use crate::medium::{Field, Homogeneous, MediumPoint};
-    use crate::render::{RenderOptions, render};
-    use crate::settings::RenderSettings;
-    use crate::{Scene, SceneBuilder};
+    use crate::Scene;
+    use crate::integrator::medium_testing::{
+        self, Checker, assert_close, environment, single_scattering, sphere,
+    };
+    use crate::medium::{Homogeneous, MediumPoint};
+    use crate::settings::IntegratorSettings;
     use lightbound_math::sampling::{hash, unit_float};
-    use lightbound_math::{Aabb, Transform, Vec3, vec3};
+    use lightbound_math::{Vec3, vec3};
 
-    const HENYEY_GREENSTEIN: &str = "//! sides: both\n//! cosine: included\n
-        struct Material { g: f32 }
-        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-            let d = 1.0 + m.g * m.g + 2.0 * m.g * dot(wi, wo);
-            return vec3f((1.0 - m.g * m.g) / (12.566371 * d * sqrt(d)));
-        }";
-
-    /// Cells of density 0.1 and 2, with chromatic albedo and emission.
-    #[derive(Clone, Copy, Debug)]
-    struct Checker {
-        extinction: Vec3,
-        albedo: Vec3,
-        emission: Vec3,
-    }
-
-    impl Checker {
-        fn density(p: Vec3) -> f32 {
-            let cell = (3.0 * p + 0.5).floor().element_sum();
-            if cell.rem_euclid(2.0) == 0.0 { 2.0 } else { 0.1 }
-        }
-    }
-
-    impl Field for Checker {
-        fn bounds(&self) -> Option<Aabb> {
-            Some(Aabb { min: Vec3::splat(-1.0), max: Vec3::splat(1.0) })
-        }
-
-        fn emits(&self) -> bool {
-            self.emission != Vec3::ZERO
-        }
-
-        fn extinction(&self) -> Vec3 {
-            self.extinction
-        }
-
-        fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
-            out.clear();
-            out.resize(boxes.len(), [0.1, 2.0]);
-        }
-
-        fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>) {
-            out.clear();
-            out.extend(points.iter().map(|&p| MediumPoint {
-                extinction: self.extinction * Checker::density(p),
-                albedo: self.albedo,
-                emission: self.emission * Checker::density(p),
-            }));
-        }
-    }
-
-    /// Creates a scene with a sphere of a medium of radius 1 at the origin, seen from z = −3.
-    fn sphere(field: Box<dyn Field>, g: f64, light: AnyLight) -> Scene {
-        let mut builder = SceneBuilder::new();
-        let (g, wgsl) = ([g], HENYEY_GREENSTEIN);
-        let phase = ("hg.wgsl", wgsl, &[("g", &g[..])][..]);
-        let medium = builder.add_medium("m", Transform::IDENTITY, field, phase).unwrap();
-        let sphere = Sphere::full(&Transform::IDENTITY, 1.0).unwrap();
-        builder.add_medium_boundary(Shape::Sphere(sphere), None, Some(medium), None);
-        builder.add_light(light);
-        let camera = Camera::look_at(vec3(0.0, 0.0, -3.0), Vec3::ZERO, Vec3::Y, 1.0, (2, 2));
-        builder.build(camera).unwrap()
-    }
-
-    /// Returns the mean radiance of all pixels, which look through the centre of the sphere.
     fn radiance(scene: &Scene, max_depth: u32, samples: u32) -> Vec3 {
-        let mut settings = RenderSettings::with_resolution(2, 2);
-        settings.integrator.max_depth = max_depth;
-        settings.sampling.spp = samples;
-        let image = render(scene, &settings, &RenderOptions::default()).unwrap().image;
-        image.radiance.iter().map(|&rgb| Vec3::from_array(rgb)).sum::<Vec3>() / 4.0
-    }
-
-    fn environment(radiance: f32) -> AnyLight {
-        AnyLight::Environment(Environment::constant(Vec3::splat(radiance)))
-    }
-
-    fn assert_close(value: Vec3, expected: Vec3, tolerance: f32) {
-        let error = ((value - expected) / expected).abs().max_element();
-        assert!(error < tolerance, "{value} is not {expected}, relative error {error}");
+        let settings = IntegratorSettings { max_depth, ..IntegratorSettings::default() };
+        medium_testing::radiance(scene, settings, samples)
     }
 
     #[test]
@@ -469,26 +276,7 @@ mod tests {
 
     #[test]
     fn single_scattering_of_a_point_light_is_the_integral_along_the_ray() {
-        let point = MediumPoint {
-            extinction: vec3(0.5, 1.0, 2.0),
-            albedo: vec3(0.9, 0.5, 0.3),
-            emission: Vec3::ZERO,
-        };
-        let light = vec3(0.0, 0.5, 0.0);
-        let light_source = AnyLight::Point(PointLight::new(light, Vec3::splat(10.0)));
-        let scene = sphere(Box::new(Homogeneous(point)), 0.5, light_source);
-        let (mut expected, steps) = (Vec3::ZERO, 10_000);
-        for step in 0..steps {
-            let depth = (step as f32 + 0.5) * 2.0 / steps as f32;
-            let p = vec3(0.0, 0.0, depth - 1.0);
-            let (wi, distance) = ((light - p).normalize(), (light - p).length());
-            let d = 1.25 - 2.0 * 0.5 * wi.z;
-            let phase = 0.75 / (12.566_371 * d * d.sqrt());
-            let attenuation = (-(depth + distance) * point.extinction).exp();
-            let scattering = point.extinction * point.albedo;
-            expected += scattering * attenuation * (10.0 * phase / (distance * distance));
-        }
-        expected *= 2.0 / steps as f32;
+        let (scene, expected) = single_scattering();
         assert_close(radiance(&scene, 1, 4096), expected, 0.02);
     }
 

@@ -39,7 +39,7 @@ mod vertex;
 
 use self::components::PendingComponents;
 use self::continuation::{BsdfSamples, Continuations};
-use self::media::MediaRays;
+use self::media::PathMedia;
 use self::media_channels::MediaSampleCounts;
 use self::next_event::{DirectLight, PendingContribution, receiver};
 use self::paths::{OptionalColumns, Paths};
@@ -49,6 +49,7 @@ use super::directions::{DirectionPicker, DirectionSampling};
 use super::fault::Faults;
 use super::guiding::Guide;
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
+use super::medium_rays::has_media;
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
 use super::shading::{BsdfColumns, PreparedBatch, ShadingBatch, ShadingBuffers};
@@ -105,7 +106,7 @@ impl PathTracer {
             directions,
             guiding: settings.guiding,
             trained: OnceLock::new(),
-            has_media: media::has_media(scene),
+            has_media: has_media(scene),
         })
     }
 }
@@ -135,7 +136,7 @@ struct Wavefront<'a> {
     hits: Vec<Hit>,
     blocked: Vec<bool>,
     /// Rays through media.
-    media: MediaRays<'a>,
+    media: PathMedia<'a>,
     /// Counts of each sample, if the film stores them.
     media_counts: Vec<MediaSampleCounts>,
     /// Rank of the shader of each material, from 1; [`MIXED`] for mixed materials. Misses have
@@ -391,7 +392,7 @@ impl<'a> Wavefront<'a> {
         shaders.extend(phases);
         let columns = OptionalColumns {
             dispersion: scene.materials.iter().any(Material::disperses),
-            media: media::has_media(scene),
+            media: has_media(scene),
             previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
         };
         let has_bump_maps = scene.materials.iter().any(|material| material.bump().is_some());
@@ -420,7 +421,7 @@ impl<'a> Wavefront<'a> {
             pending_components: Vec::new(),
             hits: Vec::new(),
             blocked: Vec::new(),
-            media: MediaRays::new(scene),
+            media: PathMedia::new(scene),
             media_counts: Vec::new(),
             ranks,
             shaders,

@@ -1,7 +1,7 @@
 //! The state of paths between two scattering events, in columns.
 
-use super::media;
 use super::next_event::PreviousVertex;
+use crate::integrator::medium_rays::medium_index;
 use lightbound_math::sampling::PathKey;
 use lightbound_math::{Ray, Vec3};
 
@@ -96,7 +96,7 @@ impl Paths {
             self.dispersion.push(Dispersion::default());
         }
         if columns.media {
-            self.medium.push(media::index(medium));
+            self.medium.push(medium_index(medium));
             self.channel_densities.push(Vec3::ONE);
         }
     }

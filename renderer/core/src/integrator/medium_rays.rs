@@ -1,0 +1,186 @@
+//! Rays through participating media and the interfaces between them.
+
+use crate::geometry::Hit;
+use crate::material::Material;
+use crate::medium::{
+    ChannelWeights, MediumInterface, Tracker, Tracking, TrackingCounts, Walk, WalkCounts,
+};
+use crate::scene::Scene;
+use lightbound_math::sampling::RandomStream;
+use lightbound_math::{Ray, Vec3};
+
+/// Tracks rays through media. Buffers are reused.
+#[derive(Default)]
+pub(super) struct MediumRays<'a> {
+    tracker: Tracker<'a>,
+    has_interfaces: bool,
+    /// Rays on their way, and those that have arrived.
+    walks: Vec<Walk>,
+    arrived: Vec<Walk>,
+    /// Rays that have crossed an interface, and their next hits.
+    rays: Vec<Ray>,
+    hits: Vec<Hit>,
+    /// The hits of shadow rays.
+    shadow_hits: Vec<Hit>,
+}
+
+impl<'a> MediumRays<'a> {
+    pub fn new(scene: &Scene) -> MediumRays<'a> {
+        MediumRays { has_interfaces: has_interfaces(scene), ..MediumRays::default() }
+    }
+
+    /// Returns and resets the counters of tracking.
+    pub fn take_counts(&mut self) -> TrackingCounts {
+        self.tracker.take_counts()
+    }
+
+    /// Tracks rays, through all interfaces, until they collide, reach a surface, or have value 0.
+    /// `hits` are the first hits, and become the last ones. Calls `visit` with each walk before it
+    /// is tracked through a medium. Returns the walks of all rays, in no particular order.
+    pub fn track(
+        &mut self,
+        scene: &'a Scene,
+        tracking: Tracking,
+        walks: impl IntoIterator<Item = Walk>,
+        rays: &mut [Ray],
+        hits: &mut [Hit],
+        mut visit: impl FnMut(&Walk),
+    ) -> &[Walk] {
+        self.walks.clear();
+        self.walks.extend(walks);
+        self.arrived.clear();
+        while !self.walks.is_empty() {
+            for walk in &mut self.walks {
+                let (ray, hit) = (&rays[walk.index as usize], &hits[walk.index as usize]);
+                walk.segment = [ray.tmin, hit.t.min(ray.tmax)];
+            }
+            self.walks.sort_by_key(|walk| walk.medium);
+            for walks in self.walks.chunk_by_mut(|a, b| a.medium == b.medium) {
+                if let Some(medium) = scene.media.get(walks[0].medium as usize) {
+                    walks.iter().for_each(&mut visit);
+                    self.tracker.track(medium, tracking, walks, |ray| rays[ray as usize]);
+                }
+            }
+            self.rays.clear();
+            let (arrived, crossing) = (&mut self.arrived, &mut self.rays);
+            self.walks.retain_mut(|walk| {
+                let (ray, hit) = (&mut rays[walk.index as usize], &hits[walk.index as usize]);
+                let ends = walk.collision.is_some() || walk.weights.value == Vec3::ZERO;
+                if ends || !is_interface(scene, hit) {
+                    arrived.push(*walk);
+                    return false;
+                }
+                walk.medium = medium_beyond(scene, hit, ray.d, walk.medium);
+                ray.tmin = hit.t.next_up();
+                crossing.push(*ray);
+                true
+            });
+            if !self.walks.is_empty() {
+                scene.accel.intersect_batch(&self.rays, &mut self.hits);
+                for (walk, hit) in self.walks.iter().zip(&self.hits) {
+                    hits[walk.index as usize] = *hit;
+                }
+            }
+        }
+        &self.arrived
+    }
+
+    /// Estimates the transmittance of shadow rays. `start` returns the walk of a ray at its start.
+    /// Sets whether each ray is blocked by a surface or has transmittance 0. Returns the walks of
+    /// the rays that no opaque surface blocks, in no particular order.
+    pub fn track_shadow_rays(
+        &mut self,
+        scene: &'a Scene,
+        rays: &mut [Ray],
+        blocked: &mut Vec<bool>,
+        start: impl Fn(u32) -> Walk,
+    ) -> &[Walk] {
+        let mut hits = std::mem::take(&mut self.shadow_hits);
+        if self.has_interfaces {
+            scene.accel.intersect_batch(rays, &mut hits);
+            blocked.clear();
+            blocked.extend(hits.iter().map(|hit| !hit.is_miss() && !is_interface(scene, hit)));
+        } else {
+            scene.accel.occluded_batch(rays, blocked);
+            hits.clear();
+            hits.resize(rays.len(), Hit::MISS);
+        }
+        let walks = (0..).zip(&*blocked).filter(|(_, blocked)| !**blocked);
+        let walks = walks.map(|(ray, _)| start(ray));
+        self.track(scene, Tracking::Ratio, walks, rays, &mut hits, |_| ());
+        for Walk { index, weights, .. } in &self.arrived {
+            let ray = *index as usize;
+            blocked[ray] = !hits[ray].is_miss() || weights.value == Vec3::ZERO;
+        }
+        self.shadow_hits = hits;
+        &self.arrived
+    }
+}
+
+impl Walk {
+    /// Creates the walk of ray `index` from a vertex in a medium. The path has weights `weights` so
+    /// far.
+    pub(super) fn new(
+        index: u32,
+        medium: u32,
+        weights: ChannelWeights,
+        random: RandomStream,
+    ) -> Walk {
+        Walk {
+            index,
+            medium,
+            segment: [0.0; 2],
+            weights,
+            random,
+            emission: Vec3::ZERO,
+            collision: None,
+            counts: WalkCounts::default(),
+        }
+    }
+}
+
+/// Returns whether rays pass through media or interfaces between them.
+pub(super) fn has_media(scene: &Scene) -> bool {
+    !scene.media.is_empty() || has_interfaces(scene)
+}
+
+fn has_interfaces(scene: &Scene) -> bool {
+    scene.materials.iter().any(|material| matches!(material, Material::Interface))
+}
+
+/// Returns whether a hit is an interface between media.
+pub(super) fn is_interface(scene: &Scene, hit: &Hit) -> bool {
+    !hit.is_miss() && {
+        let primitive = &scene.geometry.primitives[hit.primitive as usize];
+        matches!(scene.materials[primitive.material as usize], Material::Interface)
+    }
+}
+
+/// Returns the medium on the side of a surface to which `d` points, as in [`Walk::medium`]; `medium`
+/// if the surface does not separate media.
+pub(super) fn medium_beyond(scene: &Scene, hit: &Hit, d: Vec3, medium: u32) -> u32 {
+    match &scene.geometry.primitives[hit.primitive as usize].media {
+        Some(media) => medium_index(media.on_side(scene.geometry.surface(hit, d).ng, d)),
+        None => medium,
+    }
+}
+
+/// Returns the media on the sides of a surface; `medium` is that around the ray, as in
+/// [`Walk::medium`].
+pub(super) fn media_around(scene: &Scene, hit: &Hit, medium: u32) -> MediumInterface {
+    let around = || {
+        let medium = (medium != Walk::NO_MEDIUM).then_some(medium);
+        MediumInterface { inside: medium, outside: medium }
+    };
+    scene.geometry.primitives[hit.primitive as usize].media.unwrap_or_else(around)
+}
+
+/// Converts an optional index to that of [`Walk::medium`].
+pub(super) fn medium_index(medium: Option<u32>) -> u32 {
+    medium.unwrap_or(Walk::NO_MEDIUM)
+}
+
+/// Returns the mean over the channels.
+pub(super) fn mean(v: Vec3) -> f32 {
+    v.element_sum() * (1.0 / 3.0)
+}

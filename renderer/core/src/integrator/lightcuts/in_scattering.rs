@@ -239,7 +239,7 @@ mod tests {
         const BINS: usize = 20;
         let [start, end] = range;
         let width = (end - start) / BINS as f32;
-        let (mut histogram, n) = ([0.0; BINS], 300);
+        let (mut histogram, n) = ([0.0; BINS], 1000);
         for i in 0..n * n {
             let (u, v) = ((i % n) as f32 + 0.5, (i / n) as f32 + 0.5);
             let t = sample(u / n as f32, v / n as f32);

@@ -40,6 +40,7 @@ pub mod diagnostics;
 mod file;
 mod gzip;
 pub mod inputs;
+pub mod nanovdb;
 pub mod ply;
 pub mod shader_file;
 

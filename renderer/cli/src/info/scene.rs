@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum number of names of materials in text.
+/// Maximum number of names of materials, and of media, in text.
 const MAX_NAMES: usize = 12;
 
 /// A loaded scene, and what loading it told.
@@ -76,6 +76,18 @@ impl SceneInfo {
         if names.is_empty() { "none".into() } else { format!("{}: {shown}{rest}", names.len()) }
     }
 
+    /// The number of participating media, and their names.
+    fn media_text(&self) -> String {
+        let media = &self.loaded.scene.media;
+        let shown = media.iter().take(MAX_NAMES).map(|medium| medium.name.as_str());
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let rest = match media.len().saturating_sub(MAX_NAMES) {
+            0 => String::new(),
+            n => format!(" and {}", count(n as u64, "other name")),
+        };
+        format!("{}: {shown}{rest}", media.len())
+    }
+
     fn memory_text(&self) -> String {
         let film = bytes(self.film_bytes);
         match self.loaded_bytes {
@@ -126,7 +138,7 @@ impl SceneInfo {
             0 => "none".into(),
             _ => self.warnings.join("\n"),
         };
-        let rows = [
+        let mut rows = vec![
             ("picture", size),
             (
                 "samples",
@@ -143,10 +155,15 @@ impl SceneInfo {
             ("surfaces", contents::surfaces(&scene.geometry)),
             ("lights", contents::lights(scene)),
             ("materials", self.materials_text()),
+        ];
+        if !scene.media.is_empty() {
+            rows.push(("media", self.media_text()));
+        }
+        rows.extend([
             ("files", files_text),
             ("memory", self.memory_text()),
             ("fallbacks", fallbacks),
-        ];
+        ]);
         format!("{}: scene\n{}", self.path.display(), lines(&rows))
     }
 
@@ -193,6 +210,7 @@ impl SceneInfo {
                 "environment": lights.environment,
             },
             "materials": materials.collect::<Vec<_>>(),
+            "media": scene.media.iter().map(|medium| &medium.name).collect::<Vec<_>>(),
             "files": files.collect::<Vec<_>>(),
             "memory": {
                 "scene_bytes": self.loaded_bytes,

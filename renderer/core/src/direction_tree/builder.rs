@@ -14,15 +14,13 @@
 //! ([`BOUND_TRUST_DECAY`]), unless a value is close to the bound. After a few splits, a value hits
 //! each real lobe.
 
-use super::cells::{DirectionCell, LEVELS, width};
+use super::cells::{DirectionCell, DirectionDomain, LEVELS};
 use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};
 use super::tree::{DirectionTree, Node};
 use crate::material::ShaderBinding;
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes, greater};
-use lightbound_shader::SurfaceSides;
 use std::collections::BinaryHeap;
-use std::f32::consts::FRAC_1_PI;
 
 /// Fraction of samples that follow upper bounds.
 const BOUND_FRACTION: f32 = 0.1;
@@ -103,9 +101,9 @@ impl<'a> AdaptiveBuilder<'a> {
         }
     }
 
-    /// Returns the sides on which the shader scatters.
-    pub(super) fn sides(&self) -> SurfaceSides {
-        self.brdf.sides()
+    /// Returns the domain of the shader's directions.
+    pub(super) fn domain(&self) -> DirectionDomain {
+        self.brdf.domain()
     }
 
     /// Evaluates the BRDF for eight directions. `wo` and `parameters` are as in
@@ -150,17 +148,18 @@ impl<'a> AdaptiveBuilder<'a> {
             integral += self.last_integral();
         }
         self.set_masses();
-        tree.set_nodes(self.brdf.sides(), self.nodes.iter().map(|node| node.node));
+        tree.set_nodes(self.brdf.domain(), self.nodes.iter().map(|node| node.node));
     }
 
     /// Splits a cell and returns the uncertainty of its children. Children with an uncertainty
     /// below `negligible` are not split further.
     fn split(&mut self, cell: DirectionCell, trust: f32, negligible: f32) -> f32 {
-        let children = cell.children(self.brdf.sides());
+        let domain = self.brdf.domain();
+        let children = cell.children(domain);
         let mut estimates = self.brdf.estimate(&children);
         let area = cell.child(0).area();
-        // Upper bound on the mean of an energy-conserving BRDF over a cell.
-        let max_mean = FRAC_1_PI / (width(self.brdf.sides()) * area);
+        // Upper bound on the mean over a cell if energy is conserved.
+        let max_mean = domain.density(1.0, Vec3::Z) / (domain.width() * area);
         let parent = self.nodes.len();
         let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
         for (lane, child_trust) in trusts.iter_mut().enumerate() {

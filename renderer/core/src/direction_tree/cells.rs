@@ -1,11 +1,12 @@
 //! Direction cells: an 8-wide hierarchy of rectangles, with area proportional to projected solid
-//! angle.
+//! angle for BSDFs, and to solid angle for phase functions.
 //!
-//! The concentric map (Shirley & Chiu 1997) maps the unit square to the unit disk, and z = √(1 − x²
-//! − y²) lifts the disk to the hemisphere; uniform points of the square become directions with
-//! density cos θ/π. Two-sided shaders have two adjacent squares, so the *domain* is one unit high
-//! and one or two units wide. Levels alternately split each cell into 4 × 2 and 2 × 4 children, so
-//! the cells of every second level have the aspect ratio of the domain.
+//! The concentric map (Shirley & Chiu 1997) maps the unit square to the unit disk with radius ρ. For
+//! BSDFs, z = √(1 − ρ²) lifts the disk to the hemisphere; uniform points of the square become
+//! directions with density cos θ/π. For phase functions, z = 1 − ρ², and x and y are stretched by
+//! √(2 − ρ²); the density is 1/(2π). Two-sided shaders have two adjacent squares, so the *domain* is
+//! one unit high and one or two units wide. Levels alternately split each cell into 4 × 2 and 2 × 4
+//! children, so the cells of every second level have the aspect ratio of the domain.
 //!
 //! # Boxes
 //!
@@ -15,7 +16,7 @@
 //! sin τ − τ cos τ ≥ 0, with τ = π/4 · a/b). It decreases with b up to b = a, and increases for
 //! larger b. All cells lie within a quadrant. So x attains its minimum at the smallest a and the b
 //! closest to it, and its maximum at the largest a and an endpoint of b. y is symmetric, with a and
-//! b exchanged, and z² = 1 − max(a, b)².
+//! b exchanged, and ρ = max(a, b).
 //!
 //! # Rounding
 //!
@@ -25,15 +26,21 @@
 //! the lower hemisphere. This adds errors of √2 · 10u to x and y and of 20u to ρ² = max(a, b)². The
 //! squared length of the direction has an error of 8u = 2⁻²¹. [`BOX_MARGIN`], 64u, covers each of
 //! these errors.
+//!
+//! For phase functions, a direction's position in the disk has an error of 9u: 5u from its length,
+//! 2u from the root, and 2u from sum and quotient. So its position has an error of 24u in a and in
+//! b. Derivatives of x and y are at most √2 times as large, which adds errors of 62u, and 48u to z.
+//! Length, stretch and endpoints of the box add less than 20u. The margin is twice as large.
 
+use crate::material::Program;
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
 use lightbound_math::sampling::warp::{disk_to_square, sin_cos_octant, uniform_disk};
 use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
-use lightbound_shader::SurfaceSides;
 use lightbound_shader::relations::MAX_UNIT_COMPONENT;
-use std::f32::consts::FRAC_1_SQRT_2;
+use lightbound_shader::{ShaderKind, SurfaceSides};
+use std::f32::consts::{FRAC_1_PI, FRAC_1_SQRT_2};
 
-/// Margin for rounding errors of x, y and z².
+/// Margin for rounding errors of x, y and z² of BSDFs; half the margin of phase functions.
 const BOX_MARGIN: f32 = 1.0 / (1 << 18) as f32;
 
 /// Minimum |z| of sampled directions, so that their density is never 0. It corresponds to half a
@@ -44,11 +51,78 @@ const MIN_COSINE: f32 = 1.0 / 4096.0;
 /// errors of positions.
 pub const LEVELS: u32 = 10;
 
-/// Returns the width of the domain, which equals its number of squares.
-pub fn width(sides: SurfaceSides) -> f32 {
-    match sides {
-        SurfaceSides::One => 1.0,
-        SurfaceSides::Both => 2.0,
+/// Minimum |z| of sampled directions of phase functions, so that the sign of z is that of the square.
+const MIN_Z: f32 = 1.0 / (1 << 24) as f32;
+
+/// The directions that cells cover, with their measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectionDomain {
+    /// Directions to which a BSDF scatters, by projected solid angle.
+    Surface(SurfaceSides),
+    /// Directions to which a phase function scatters: all of them, by solid angle.
+    Volume,
+}
+
+impl DirectionDomain {
+    /// Returns the domain of a shader.
+    pub fn of(program: &Program) -> DirectionDomain {
+        match program.kind() {
+            ShaderKind::Phase => DirectionDomain::Volume,
+            _ => DirectionDomain::Surface(program.sides),
+        }
+    }
+
+    /// Returns the width, which equals the number of squares.
+    pub fn width(self) -> f32 {
+        match self {
+            DirectionDomain::Surface(SurfaceSides::One) => 1.0,
+            DirectionDomain::Surface(SurfaceSides::Both) | DirectionDomain::Volume => 2.0,
+        }
+    }
+
+    /// Returns whether the domain has directions with this z.
+    pub fn covers(self, z: f32) -> bool {
+        match self {
+            DirectionDomain::Surface(sides) => sides.covers(z),
+            DirectionDomain::Volume => true,
+        }
+    }
+
+    /// Converts a density per area of the squares to a density per solid angle, 1/sr.
+    pub fn density(self, per_area: f32, wi: Vec3) -> f32 {
+        match self {
+            DirectionDomain::Surface(_) => per_area * wi.z.abs() * FRAC_1_PI,
+            DirectionDomain::Volume => per_area * (0.5 * FRAC_1_PI),
+        }
+    }
+
+    /// Maps a position in the domain to a direction.
+    #[inline]
+    pub fn direction(self, p: Vec2) -> Vec3 {
+        let is_lower = p.x >= 1.0;
+        let in_square = vec2(if is_lower { p.x - 1.0 } else { p.x }, p.y);
+        let rho = (2.0 * in_square - Vec2::ONE).abs().max_element();
+        let cos2 = (1.0 - rho) * (1.0 + rho);
+        let disk = uniform_disk(in_square);
+        let (xy, z) = match self {
+            DirectionDomain::Surface(_) => (disk, cos2.sqrt().max(MIN_COSINE)),
+            DirectionDomain::Volume => (disk * (1.0 + cos2).sqrt(), cos2.max(MIN_Z)),
+        };
+        xy.extend(if is_lower { -z } else { z })
+    }
+
+    /// Maps a direction to its position. For one-sided shaders, the direction must be above the
+    /// surface.
+    #[inline]
+    pub fn position(self, wi: Vec3) -> Vec2 {
+        let disk = match self {
+            DirectionDomain::Surface(_) => wi.truncate(),
+            DirectionDomain::Volume => wi.truncate() / (1.0 + wi.z.abs()).sqrt(),
+        };
+        // Positions exclude the far edges, which belong to the next square or lie outside the
+        // domain.
+        let in_square = disk_to_square(disk).min(Vec2::splat(1.0 - f32::EPSILON));
+        if wi.z < 0.0 { vec2(in_square.x + 1.0, in_square.y) } else { in_square }
     }
 }
 
@@ -56,25 +130,6 @@ pub fn width(sides: SurfaceSides) -> f32 {
 #[inline]
 pub fn division(level: u32) -> (usize, usize) {
     if level & 1 == 0 { (4, 2) } else { (2, 4) }
-}
-
-/// Maps a position in the domain to a direction.
-#[inline]
-pub fn direction(p: Vec2) -> Vec3 {
-    let is_lower = p.x >= 1.0;
-    let in_square = vec2(if is_lower { p.x - 1.0 } else { p.x }, p.y);
-    let rho = (2.0 * in_square - Vec2::ONE).abs().max_element();
-    let z = ((1.0 - rho) * (1.0 + rho)).sqrt().max(MIN_COSINE);
-    uniform_disk(in_square).extend(if is_lower { -z } else { z })
-}
-
-/// Maps a direction to its position in the domain. For one-sided shaders, the direction must be
-/// above the surface.
-#[inline]
-pub fn position(wi: Vec3) -> Vec2 {
-    // Positions exclude the far edges, which belong to the next square or lie outside the domain.
-    let in_square = disk_to_square(wi.truncate()).min(Vec2::splat(1.0 - f32::EPSILON));
-    if wi.z < 0.0 { vec2(in_square.x + 1.0, in_square.y) } else { in_square }
 }
 
 /// A cell of the domain, by its column and row in its level.
@@ -111,39 +166,40 @@ impl DirectionCell {
     }
 
     /// Returns the corner with minimum x and y, and the size. Both are exact.
-    pub fn rectangle(&self, sides: SurfaceSides) -> (Vec2, Vec2) {
+    pub fn rectangle(&self, domain: DirectionDomain) -> (Vec2, Vec2) {
         let columns = self.level + self.level.div_ceil(2);
         let rows = self.level + self.level / 2;
-        let extent = vec2(width(sides) / (1u32 << columns) as f32, 1.0 / (1u32 << rows) as f32);
+        let extent = vec2(domain.width() / (1u32 << columns) as f32, 1.0 / (1u32 << rows) as f32);
         (vec2(self.column as f32, self.row as f32) * extent, extent)
     }
 
     /// Maps a position in the cell, relative to the cell in [0, 1)², to a direction.
     #[inline]
-    pub fn direction(&self, sides: SurfaceSides, position: Vec2) -> Vec3 {
-        let (corner, extent) = self.rectangle(sides);
+    pub fn direction(&self, domain: DirectionDomain, position: Vec2) -> Vec3 {
+        let (corner, extent) = self.rectangle(domain);
         let far = corner + extent;
         // Rounding up to the far edge would leave the cell.
-        direction((corner + position * extent).min(vec2(far.x.next_down(), far.y.next_down())))
+        let position = (corner + position * extent).min(far.map(f32::next_down));
+        domain.direction(position)
     }
 
     /// Returns direction boxes and centres of the cell's children. The box of a child contains
     /// every computed direction of a position in the child. It also contains every vector that has
     /// unit length to within 2⁻²¹ and a computed position in the child.
-    pub fn children(&self, sides: SurfaceSides) -> CellChildren {
-        let QuadrantRectangles { min, max, signs } = self.mirrored(sides);
-        let mut boxes = boxes(&min, &max);
+    pub fn children(&self, domain: DirectionDomain) -> CellChildren {
+        let QuadrantRectangles { min, max, signs } = self.mirrored(domain);
+        let mut boxes = boxes(domain, &min, &max);
         for (k, signs) in signs.iter().enumerate() {
             mirror_intervals(signs, &mut boxes.lo[k], &mut boxes.hi[k]);
         }
-        CellChildren { boxes, centers: mirror(centers(&min, &max), &signs) }
+        CellChildren { boxes, centers: mirror(centers(domain, &min, &max), &signs) }
     }
 
     /// Returns the cell's children, mirrored into the positive quadrant.
     #[inline]
-    fn mirrored(&self, sides: SurfaceSides) -> QuadrantRectangles {
+    fn mirrored(&self, domain: DirectionDomain) -> QuadrantRectangles {
         let (_, rows) = division(self.level);
-        let (corner, extent) = self.child(0).rectangle(sides);
+        let (corner, extent) = self.child(0).rectangle(domain);
         let mut mirrored = QuadrantRectangles {
             min: [[0.0; LANES]; 2],
             max: [[0.0; LANES]; 2],
@@ -184,7 +240,7 @@ pub struct CellChildren {
 
 /// Returns the boxes of cells in the positive quadrant, given by their minimum and maximum (a, b).
 #[inline]
-fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
+fn boxes(domain: DirectionDomain, min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
     let corners = [
         to_disk(&min[0], &min[1]),
         to_disk(&min[0], &max[1]),
@@ -192,7 +248,10 @@ fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
         to_disk(&max[0], &max[1]),
     ];
     let mut boxes = DirectionBoxes::ALL;
+    let cos2 = |rho: f32| (1.0 - rho) * (1.0 + rho);
     for lane in 0..LANES {
+        let near = cos2(greater(min[0][lane], min[1][lane]));
+        let far = cos2(greater(max[0][lane], max[1][lane]));
         for k in 0..2 {
             let value = |corner: usize| corners[corner][k][lane];
             let (lo, hi) = (
@@ -204,32 +263,49 @@ fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
             let edge = min[k][lane];
             let crosses = (min[1 - k][lane] < edge) & (edge < max[1 - k][lane]);
             let lo = if crosses { lesser(lo, edge * FRAC_1_SQRT_2) } else { lo };
-            (boxes.lo[k][lane], boxes.hi[k][lane]) =
-                (lo - BOX_MARGIN, lesser(hi + BOX_MARGIN, MAX_UNIT_COMPONENT));
+            let (lo, hi) = match domain {
+                DirectionDomain::Surface(_) => (lo - BOX_MARGIN, hi + BOX_MARGIN),
+                DirectionDomain::Volume => (
+                    lo * (1.0 + far).sqrt() - 2.0 * BOX_MARGIN,
+                    hi * (1.0 + near).sqrt() + 2.0 * BOX_MARGIN,
+                ),
+            };
+            (boxes.lo[k][lane], boxes.hi[k][lane]) = (lo, lesser(hi, MAX_UNIT_COMPONENT));
         }
-        let z_squared = |rho: f32| (1.0 - rho) * (1.0 + rho);
-        let inner = greater(min[0][lane], min[1][lane]);
-        let outer = greater(max[0][lane], max[1][lane]);
-        boxes.lo[2][lane] = greater(z_squared(outer) - BOX_MARGIN, 0.0).sqrt();
-        boxes.hi[2][lane] = lesser((z_squared(inner) + BOX_MARGIN).sqrt(), MAX_UNIT_COMPONENT);
+        let (lo, hi) = match domain {
+            DirectionDomain::Surface(_) => {
+                (greater(far - BOX_MARGIN, 0.0).sqrt(), (near + BOX_MARGIN).sqrt())
+            }
+            DirectionDomain::Volume => {
+                (greater(far - 2.0 * BOX_MARGIN, 0.0), near + 2.0 * BOX_MARGIN)
+            }
+        };
+        (boxes.lo[2][lane], boxes.hi[2][lane]) = (lo, lesser(hi, MAX_UNIT_COMPONENT));
     }
     boxes
 }
 
 /// Returns the directions of the centres of cells.
 #[inline]
-fn centers(min: &[Lanes; 2], max: &[Lanes; 2]) -> [Lanes; 3] {
+fn centers(domain: DirectionDomain, min: &[Lanes; 2], max: &[Lanes; 2]) -> [Lanes; 3] {
     let mut centers = [[0.0; LANES]; 2];
     for (centers, (min, max)) in centers.iter_mut().zip(min.iter().zip(max)) {
         for lane in 0..LANES {
             centers[lane] = 0.5 * (min[lane] + max[lane]);
         }
     }
-    let [x, y] = to_disk(&centers[0], &centers[1]);
+    let [mut x, mut y] = to_disk(&centers[0], &centers[1]);
     let mut z = [0.0; LANES];
     for lane in 0..LANES {
         let rho = greater(centers[0][lane], centers[1][lane]);
-        z[lane] = ((1.0 - rho) * (1.0 + rho)).sqrt();
+        let cos2 = (1.0 - rho) * (1.0 + rho);
+        match domain {
+            DirectionDomain::Surface(_) => z[lane] = cos2.sqrt(),
+            DirectionDomain::Volume => {
+                let stretch = (1.0 + cos2).sqrt();
+                (x[lane], y[lane], z[lane]) = (x[lane] * stretch, y[lane] * stretch, cos2);
+            }
+        }
     }
     [x, y, z]
 }
@@ -276,12 +352,16 @@ mod tests {
     use lightbound_math::sampling::ONE_MINUS_EPSILON;
     use lightbound_shader::random::Random;
 
-    const SIDES: [SurfaceSides; 2] = [SurfaceSides::One, SurfaceSides::Both];
+    const DOMAINS: [DirectionDomain; 3] = [
+        DirectionDomain::Surface(SurfaceSides::One),
+        DirectionDomain::Surface(SurfaceSides::Both),
+        DirectionDomain::Volume,
+    ];
 
     /// Returns the child of a cell that contains a position.
-    fn lane_of(cell: &DirectionCell, sides: SurfaceSides, p: Vec2) -> Option<usize> {
+    fn lane_of(cell: &DirectionCell, domain: DirectionDomain, p: Vec2) -> Option<usize> {
         (0..LANES).find(|&lane| {
-            let (corner, extent) = cell.child(lane).rectangle(sides);
+            let (corner, extent) = cell.child(lane).rectangle(domain);
             p.cmpge(corner).all() && p.cmplt(corner + extent).all()
         })
     }
@@ -297,14 +377,14 @@ mod tests {
         let random = &mut Random::new(1);
         let rounds = if cfg!(debug_assertions) { 20_000 } else { 2_000_000 };
         for round in 0..rounds {
-            let sides = SIDES[round % 2];
+            let domain = DOMAINS[round % 3];
             let mut cell = DirectionCell::DOMAIN;
             for _ in 0..random.below(LEVELS as usize) {
                 cell = cell.child(random.below(LANES));
             }
-            let children = cell.children(sides);
+            let children = cell.children(domain);
             let lane = random.below(LANES);
-            let (corner, extent) = cell.child(lane).rectangle(sides);
+            let (corner, extent) = cell.child(lane).rectangle(domain);
             for _ in 0..8 {
                 let at_edge = |random: &mut Random| match random.below(4) {
                     0 => 0.0,
@@ -312,13 +392,13 @@ mod tests {
                     _ => uniform(random),
                 };
                 let inside = corner + extent * vec2(at_edge(random), at_edge(random));
-                let w = direction(inside.min((corner + extent).map(f32::next_down)));
+                let w = domain.direction(inside.min((corner + extent).map(f32::next_down)));
                 assert_contains(&children.boxes, lane, w, "sampled");
                 // A nearby vector with an error of length up to the maximum.
                 let length = 1.0 + (random.below(9) as f32 - 4.0) * (0.25 / (1 << 21) as f32);
                 let nearby = w.normalize() * length;
                 if (nearby.length_squared() - 1.0).abs() <= 0.5f32.powi(21)
-                    && let Some(lane) = lane_of(&cell, sides, position(nearby))
+                    && let Some(lane) = lane_of(&cell, domain, domain.position(nearby))
                 {
                     assert_contains(&children.boxes, lane, nearby, "looked up");
                 }
@@ -328,17 +408,17 @@ mod tests {
 
     #[test]
     fn boxes_are_tight() {
-        for sides in SIDES {
+        for domain in DOMAINS {
             let (mut cell, mut looseness) = (DirectionCell::DOMAIN, 0.0);
             for level in 0..LEVELS {
-                let children = cell.children(sides);
+                let children = cell.children(domain);
                 for lane in 0..LANES {
-                    let (_, extent) = cell.child(lane).rectangle(sides);
+                    let (_, extent) = cell.child(lane).rectangle(domain);
                     let [x, y, _] =
                         children.boxes.get(lane).map(|[lo, hi]| hi - lo - 2.0 * BOX_MARGIN);
                     looseness = f32::max(looseness, x.max(y) / extent.max_element());
                     let center = Vec3::from_array([0, 1, 2].map(|k| children.centers[k][lane]));
-                    assert_eq!(lane_of(&cell, sides, position(center)), Some(lane));
+                    assert_eq!(lane_of(&cell, domain, domain.position(center)), Some(lane));
                     assert!((center.length() - 1.0).abs() < 2e-7);
                 }
                 cell = cell.child((5 * level as usize) % LANES);
@@ -351,10 +431,11 @@ mod tests {
     #[test]
     fn direction_inverts_position() {
         let random = &mut Random::new(2);
-        for _ in 0..100_000 {
-            let w = unit(random);
-            let p = position(w);
-            assert!((direction(p) - w).abs().max_element() < 1e-6 / w.z.abs().max(1e-3), "{w} {p}");
+        for round in 0..100_000 {
+            let (w, domain) = (unit(random), DOMAINS[1 + round % 2]);
+            let p = domain.position(w);
+            let error = (domain.direction(p) - w).abs().max_element();
+            assert!(error < 1e-6 / w.z.abs().max(1e-3), "{domain:?} {w} {p}");
             assert!(w.z >= 0.0 || p.x >= 1.0);
         }
     }

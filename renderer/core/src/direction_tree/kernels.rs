@@ -2,11 +2,11 @@
 //! them.
 //!
 //! Kernels compute the luminance, which is 0 only if all channels are 0. They omit the cosine,
-//! because cells are measured in projected solid angle. Bounds hold for all results that are not
+//! because cells of BSDFs are measured in projected solid angle. Bounds hold for all results that are not
 //! NaN: NaN is *suppressed*, so that NaN for isolated directions does not invalidate the bounds
 //! around them.
 
-use super::cells::CellChildren;
+use super::cells::{CellChildren, DirectionDomain};
 use crate::material::{Program, ProgramError, ShaderBinding};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes};
@@ -14,14 +14,14 @@ use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, Interva
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::Relations;
-use lightbound_shader::{Arena, Batch, Kernel, SurfaceSides, Texture, passes};
+use lightbound_shader::{Arena, Batch, Kernel, Texture, passes};
 
 /// Kernels of a shader, shared by all threads.
 #[derive(Debug)]
 pub struct BrdfKernels {
     values: Kernel,
     bounds: BoundingKernel,
-    pub(super) sides: SurfaceSides,
+    pub(super) domain: DirectionDomain,
 }
 
 impl BrdfKernels {
@@ -43,7 +43,7 @@ impl BrdfKernels {
         Ok(BrdfKernels {
             values: Kernel::compile(arena, &passes::lower(&integrand.bounded()), program.target())?,
             bounds: BoundingKernel::compile(arena, &lifted, program.target())?,
-            sides: program.sides,
+            domain: DirectionDomain::of(program),
         })
     }
 }
@@ -86,8 +86,8 @@ impl<'a> Brdf<'a> {
         }
     }
 
-    pub fn sides(&self) -> SurfaceSides {
-        self.kernels.sides
+    pub fn domain(&self) -> DirectionDomain {
+        self.kernels.domain
     }
 
     /// Sets the shading point. `parameters` are the words of its material parameters.

@@ -12,12 +12,12 @@
 //! [`AdaptiveBuilder::is_table_suitable`](super::AdaptiveBuilder::is_table_suitable) detects
 //! materials with narrow lobes that move differently. They use no table.
 
-use super::cells::{direction, width};
+use super::cells::DirectionDomain;
 use super::tree::DirectionTree;
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2, vec3};
 use lightbound_shader::SurfaceSides;
-use std::f32::consts::{FRAC_1_PI, FRAC_1_SQRT_2};
+use std::f32::consts::FRAC_1_SQRT_2;
 use std::sync::OnceLock;
 
 /// Fraction of directions sampled by the cosine.
@@ -29,7 +29,7 @@ const MAX_ROWS: usize = 32;
 /// Trees of a material for all `wo`.
 #[derive(Debug)]
 pub struct TreeTable {
-    sides: SurfaceSides,
+    domain: DirectionDomain,
     rows: usize,
     cells: Box<[OnceLock<DirectionTree>]>,
     suitable: OnceLock<bool>,
@@ -44,15 +44,16 @@ impl TreeTable {
         splits: usize,
         bytes: usize,
     ) -> Option<TreeTable> {
+        let domain = DirectionDomain::Surface(sides);
         let cell_bytes = size_of::<OnceLock<DirectionTree>>() + splits * DirectionTree::NODE_BYTES;
-        let cells = |rows: usize| 2 * rows * rows * width(sides) as usize;
+        let cells = |rows: usize| 2 * rows * rows * domain.width() as usize;
         // At least two rows, so that each quadrant has a column.
         let mut row_counts = std::iter::successors(Some(MAX_ROWS), |rows| Some(rows / 2))
             .take_while(|&rows| rows > 1);
         let rows =
             row_counts.find(|&rows| tables.saturating_mul(cells(rows) * cell_bytes) <= bytes)?;
         Some(TreeTable {
-            sides,
+            domain,
             rows,
             cells: (0..cells(rows)).map(|_| OnceLock::new()).collect(),
             suitable: OnceLock::new(),
@@ -68,7 +69,7 @@ impl TreeTable {
     pub fn tree(&self, wo: Vec3, build: impl FnOnce(Vec3, &mut DirectionTree)) -> ShiftedTree<'_> {
         let (cell, center) = self.cell(wo);
         let tree = self.cells[cell].get_or_init(|| {
-            let mut tree = DirectionTree::cosine(self.sides);
+            let mut tree = DirectionTree::constant(self.domain);
             build(center, &mut tree);
             tree
         });
@@ -118,8 +119,9 @@ impl ShiftedTree<'_> {
     /// `None` if the sample is invalid.
     pub fn sample(&self, u: Vec2) -> Option<(Vec3, f32)> {
         let wi = if u.x < COSINE_FRACTION {
-            direction(vec2(
-                (u.x / COSINE_FRACTION).min(ONE_MINUS_EPSILON) * width(self.tree.sides()),
+            let domain = self.tree.domain();
+            domain.direction(vec2(
+                (u.x / COSINE_FRACTION).min(ONE_MINUS_EPSILON) * domain.width(),
                 u.y,
             ))
         } else {
@@ -146,16 +148,16 @@ impl ShiftedTree<'_> {
 
     /// Returns the density of a unit direction, 1/sr.
     pub fn pdf(&self, wi: Vec3) -> f32 {
-        let sides = self.tree.sides();
-        if !sides.covers(wi.z) {
+        let domain = self.tree.domain();
+        if !domain.covers(wi.z) {
             return 0.0;
         }
-        self.disk_pdf(wi) * wi.z.abs() * FRAC_1_PI
+        domain.density(self.disk_pdf(wi), wi)
     }
 
     /// Returns the density per area of the disk, at a direction on a scattering side.
     pub(super) fn disk_pdf(&self, wi: Vec3) -> f32 {
-        COSINE_FRACTION / width(self.tree.sides())
+        COSINE_FRACTION / self.tree.domain().width()
             + (1.0 - COSINE_FRACTION) * self.tree.disk_pdf(self.unshifted(wi))
     }
 
@@ -186,7 +188,7 @@ impl ShiftedTree<'_> {
                 self.sample(vec2(uniform(random), uniform(random))).expect("the tree is not empty");
             assert!(
                 pdf > 0.0
-                    && self.tree.sides().covers(wi.z)
+                    && self.tree.domain().covers(wi.z)
                     && (wi.length_squared() - 1.0).abs() < 4e-7,
                 "{wi} {pdf}"
             );

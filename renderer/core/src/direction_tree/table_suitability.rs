@@ -9,6 +9,7 @@
 
 use super::DirectionTree;
 use super::builder::{AdaptiveBuilder, SplitBudget};
+use super::cells::DirectionDomain;
 use super::table::TreeTable;
 use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::{hash, unit_float};
@@ -46,11 +47,11 @@ impl AdaptiveBuilder<'_> {
         table: &TreeTable,
         parameters: impl Iterator<Item = u32> + Clone,
     ) -> f32 {
-        let sides = self.sides();
+        let domain = self.domain();
         let mut sum = 0.0;
         for index in 0..OUTGOING_DIRECTIONS {
-            let wo = outgoing_direction(index, sides);
-            let mut exact = DirectionTree::cosine(sides);
+            let wo = outgoing_direction(index, domain);
+            let mut exact = DirectionTree::constant(domain);
             self.build(wo, parameters.clone(), &SplitBudget::TABLE, &mut exact);
             let table_tree = table.tree(wo, |center, tree| {
                 self.build(center, parameters.clone(), &SplitBudget::TABLE, tree)
@@ -93,9 +94,9 @@ impl AdaptiveBuilder<'_> {
 
 /// Returns one of the compared `wo`. They range from the normal to the horizon at various azimuths.
 /// For two-sided shaders, every second one is below the surface.
-fn outgoing_direction(index: u32, sides: SurfaceSides) -> Vec3 {
+fn outgoing_direction(index: u32, domain: DirectionDomain) -> Vec3 {
     let z = (index as f32 + 0.4) / OUTGOING_DIRECTIONS as f32;
     let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * index as f32);
-    let is_below = sides == SurfaceSides::Both && index % 2 == 1;
+    let is_below = domain != DirectionDomain::Surface(SurfaceSides::One) && index % 2 == 1;
     vec3(r * libm::cosf(phi), r * libm::sinf(phi), if is_below { -z } else { z })
 }

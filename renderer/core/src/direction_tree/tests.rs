@@ -7,7 +7,9 @@ use lightbound_math::direction_box::testing::{uniform, unit};
 use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
 use lightbound_math::{Vec2, Vec3, vec2, vec3};
 use lightbound_shader::random::Random;
-use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, SurfaceSides, Target};
+use lightbound_shader::{
+    Arena, Batch, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target,
+};
 use std::sync::Arc;
 
 /// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
@@ -84,6 +86,13 @@ impl TestShader {
             budget,
             tree,
         );
+    }
+
+    /// Returns the shaders of the library that are BSDFs. Phase functions have no tables.
+    fn bsdfs() -> Vec<TestShader> {
+        let mut library = TestShader::library();
+        library.retain(|shader| shader.binding.program.kind() == ShaderKind::Brdf);
+        library
     }
 
     fn table(&self) -> TreeTable {
@@ -195,7 +204,7 @@ fn parameter_sets(shader: &TestShader) -> Vec<Vec<u32>> {
 fn a_million_samples_match_the_density() {
     const DRAWS: usize = 1_000_000;
     let random = &mut Random::new(5);
-    let library = TestShader::library();
+    let library = TestShader::bsdfs();
     let mut p_values = Vec::new();
     for shader in &library {
         let table = shader.table();
@@ -268,7 +277,7 @@ fn tables_are_suitable_only_for_lobes_around_the_mirror_direction() {
         AdaptiveBuilder::new(&shader.kernels, &shader.binding)
             .table_loss(&shader.table(), parameters.iter().copied())
     };
-    for shader in TestShader::library() {
+    for shader in TestShader::bsdfs() {
         for (index, parameters) in parameter_sets(&shader).iter().enumerate() {
             let loss = loss(&shader, parameters);
             println!("{} {index}: {loss}", shader.name());
@@ -312,6 +321,42 @@ fn lobes_narrower_than_the_first_cells_are_found() {
             // Cosine sampling would have 1 / (2 π width²) times the variance.
             assert!(sigma < 0.05, "{center} {width}: {sigma} with {} splits", tree.node_count());
         }
+    }
+}
+
+#[test]
+fn phase_functions_without_samplers_are_sampled_in_proportion() {
+    const RAINBOW: &str = "fn phase(wi: vec3f, wo: vec3f) -> f32 {
+            let c = -dot(wi, wo);
+            let bow = 0.4 * exp(-400.0 * (c + 0.75) * (c + 0.75));
+            return 0.05 + bow + 0.2 * max(c, 0.0);
+        }";
+    let random = &mut Random::new(7);
+    let without_sampler = |name: &str| {
+        let text = library::find(name).expect("the library has the shader").text;
+        text.replace("fn sample(", "fn unused(").replace("fn pdf(", "fn unused_pdf(")
+    };
+    let hg = without_sampler("henyey_greenstein.wgsl");
+    let rayleigh = without_sampler("rayleigh.wgsl");
+    for (name, text, g, max_variance) in [
+        ("isotropic", &*hg, 0.0, 1e-6),
+        ("forward", &*hg, 0.7, 0.05),
+        ("peak", &*hg, 0.99, 0.2),
+        ("backward", &*hg, -0.9, 0.1),
+        ("rayleigh", &*rayleigh, 0.0, 0.02),
+        ("rainbow", RAINBOW, 0.0, 0.1),
+    ] {
+        let shader = TestShader::new(name, text);
+        assert!(!shader.binding.program.has_sampler);
+        let parameters = shader.parameters(|_, _| g);
+        let tree = shader.tree(Vec3::Z, &parameters);
+        let draw = |u| tree.sample(u).map(|(wi, _)| wi);
+        assert_sampler_matches_pdf(name, 50_000, draw, |wi| tree.pdf(wi));
+        let [albedo, variance] = mean(&shader, (Vec3::Z, &parameters), random, |u| tree.sample(u));
+        let relative = variance * 40_000.0 / (albedo * albedo);
+        println!("{name}: albedo {albedo}, relative variance {relative}");
+        assert!(relative < max_variance, "{name}: {relative}");
+        assert!(name == "rainbow" || (albedo - 1.0).abs() < 5.0 * variance.sqrt() + 1e-4);
     }
 }
 
@@ -371,7 +416,7 @@ fn mean(
 #[test]
 fn estimates_agree_with_cosine_sampling() {
     let random = &mut Random::new(2);
-    for shader in TestShader::library() {
+    for shader in TestShader::bsdfs() {
         let table = shader.table();
         for angles in [(30.0, 70.0), (70.0, 200.0)] {
             let (wo, parameters) = (from_angles(angles), shader.default_parameters());

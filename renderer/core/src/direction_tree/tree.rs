@@ -6,7 +6,7 @@
 //! so stratification is preserved. The density of a direction follows from the leaf cell that
 //! contains it. It equals the density of the sample, up to rounding.
 
-use super::cells::{DirectionCell, LEVELS, division, position, width};
+use super::cells::{DirectionCell, DirectionDomain, LEVELS, division};
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2};
@@ -20,7 +20,7 @@ const PATH_BITS: u32 = LEVELS + LEVELS.div_ceil(2);
 /// A density of directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionTree {
-    sides: SurfaceSides,
+    domain: DirectionDomain,
     /// Split cells: the domain first, children after their parents. Empty if no light is scattered.
     nodes: Vec<Node>,
 }
@@ -42,13 +42,18 @@ impl Node {
 impl DirectionTree {
     /// Creates the tree with density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
     pub fn cosine(sides: SurfaceSides) -> DirectionTree {
+        DirectionTree::constant(DirectionDomain::Surface(sides))
+    }
+
+    /// Creates the tree with a constant density in the measure of its domain.
+    pub fn constant(domain: DirectionDomain) -> DirectionTree {
         let mass = [1.0 / LANES as f32; LANES];
-        DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
+        DirectionTree { domain, nodes: vec![Node { mass, ..Node::LEAVES }] }
     }
 
     /// Sets the nodes. The masses of their leaves sum to 1. Without nodes, the tree is empty.
-    pub(super) fn set_nodes(&mut self, sides: SurfaceSides, nodes: impl Iterator<Item = Node>) {
-        self.sides = sides;
+    pub(super) fn set_nodes(&mut self, domain: DirectionDomain, nodes: impl Iterator<Item = Node>) {
+        self.domain = domain;
         self.nodes.clear();
         self.nodes.extend(nodes);
     }
@@ -56,9 +61,9 @@ impl DirectionTree {
     /// Size of a split cell, bytes.
     pub const NODE_BYTES: usize = size_of::<Node>();
 
-    /// Returns the sides on which directions are sampled.
-    pub(super) fn sides(&self) -> SurfaceSides {
-        self.sides
+    /// Returns the domain of sampled directions.
+    pub(super) fn domain(&self) -> DirectionDomain {
+        self.domain
     }
 
     /// Returns the number of split cells.
@@ -81,7 +86,7 @@ impl DirectionTree {
             cell = cell.child(lane);
             match node.child[lane] {
                 0 => {
-                    let wi = cell.direction(self.sides, u);
+                    let wi = cell.direction(self.domain, u);
                     return Some((wi, self.density(node.mass[lane], cell.level(), wi)));
                 }
                 child => node = &self.nodes[child as usize],
@@ -91,12 +96,12 @@ impl DirectionTree {
 
     /// Returns the density of a direction in a cell with mass `mass` at `level`, 1/sr.
     fn density(&self, mass: f32, level: u32, wi: Vec3) -> f32 {
-        self.mean_density(mass, level) * wi.z.abs() * FRAC_1_PI
+        self.domain.density(self.mean_density(mass, level), wi)
     }
 
     /// Returns the density in a cell with mass `mass` at `level`, per area of the domain.
     fn mean_density(&self, mass: f32, level: u32) -> f32 {
-        mass * (1u64 << (3 * level)) as f32 / width(self.sides)
+        mass * (1u64 << (3 * level)) as f32 / self.domain.width()
     }
 
     /// Returns the density of a direction per area of the disk, which has area 1. Only x, y and the
@@ -118,11 +123,11 @@ impl DirectionTree {
     /// Returns the node, lane and level of the leaf cell of a direction; `None` if the direction
     /// cannot be sampled.
     fn find_leaf(&self, wi: Vec3) -> Option<(usize, usize, u32)> {
-        if self.is_empty() || !self.sides.covers(wi.z) {
+        if self.is_empty() || !self.domain.covers(wi.z) {
             return None;
         }
         let mut node = 0;
-        let mut path = CellPath::new(wi, self.sides);
+        let mut path = CellPath::new(wi, self.domain);
         for level in 0..LEVELS {
             let lane = path.child(level);
             match self.nodes[node].child[lane] {
@@ -145,7 +150,7 @@ impl DirectionTree {
             let (wi, pdf) =
                 self.sample(vec2(uniform(random), uniform(random))).expect("the tree is not empty");
             assert!(
-                pdf > 0.0 && self.sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7,
+                pdf > 0.0 && self.domain.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7,
                 "{wi} {pdf}"
             );
             wi
@@ -209,8 +214,8 @@ struct CellPath {
 impl CellPath {
     /// Creates the path of a direction.
     #[inline]
-    fn new(wi: Vec3, sides: SurfaceSides) -> CellPath {
-        let p = position(wi) * vec2(1.0 / width(sides), 1.0);
+    fn new(wi: Vec3, domain: DirectionDomain) -> CellPath {
+        let p = domain.position(wi) * vec2(1.0 / domain.width(), 1.0);
         let scale = (1u32 << PATH_BITS) as f32;
         CellPath { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
     }
@@ -271,8 +276,12 @@ mod tests {
     use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
     use lightbound_shader::random::Random;
 
+    const ONE_SIDE: DirectionDomain = DirectionDomain::Surface(SurfaceSides::One);
+    const BOTH_SIDES: DirectionDomain = DirectionDomain::Surface(SurfaceSides::Both);
+    const VOLUME: DirectionDomain = DirectionDomain::Volume;
+
     /// Creates a tree with random masses, some of which are 0.
-    fn random_tree(random: &mut Random, sides: SurfaceSides, splits: usize) -> DirectionTree {
+    fn random_tree(random: &mut Random, domain: DirectionDomain, splits: usize) -> DirectionTree {
         let mut nodes = vec![Node::LEAVES];
         let mut levels = vec![0];
         for _ in 0..splits {
@@ -294,8 +303,8 @@ mod tests {
         }
         let total: f32 = nodes[0].mass.iter().sum();
         nodes.iter_mut().for_each(|node| node.mass = node.mass.map(|mass| mass / total));
-        let mut tree = DirectionTree::cosine(sides);
-        tree.set_nodes(sides, nodes.into_iter());
+        let mut tree = DirectionTree::constant(domain);
+        tree.set_nodes(domain, nodes.into_iter());
         tree
     }
 
@@ -303,8 +312,8 @@ mod tests {
     fn sample_density_equals_pdf() {
         let random = &mut Random::new(1);
         for round in 0..200 {
-            let sides = [SurfaceSides::One, SurfaceSides::Both][round % 2];
-            let tree = random_tree(random, sides, 1 << (round % 9));
+            let tree =
+                random_tree(random, [ONE_SIDE, BOTH_SIDES, VOLUME][round % 3], 1 << (round % 9));
             assert!(tree.edge_fraction(random, 500) < 0.01);
             let p = tree.chi_square(random, 5000);
             assert!(p > 0.01 / 200.0, "{p}");
@@ -314,13 +323,14 @@ mod tests {
     #[test]
     fn pdf_matches_sampling_frequency() {
         let random = &mut Random::new(2);
-        for (name, sides, splits) in [
-            ("one split", SurfaceSides::One, 0),
-            ("40 splits", SurfaceSides::One, 40),
-            ("100 splits", SurfaceSides::One, 100),
-            ("both sides", SurfaceSides::Both, 60),
+        for (name, domain, splits) in [
+            ("one split", ONE_SIDE, 0),
+            ("40 splits", ONE_SIDE, 40),
+            ("100 splits", ONE_SIDE, 100),
+            ("both sides", BOTH_SIDES, 60),
+            ("volume", VOLUME, 60),
         ] {
-            let tree = random_tree(random, sides, splits);
+            let tree = random_tree(random, domain, splits);
             let draw = |u| tree.sample(u).map(|(wi, _)| wi);
             assert_sampler_matches_pdf(name, 50_000, draw, |wi| tree.pdf(wi));
         }
@@ -351,7 +361,7 @@ mod tests {
         let mut u = 0.75;
         assert_eq!((sample_index(&[0.25, 0.25, 0.25, 0.25], &mut u), u), (Some(3), 0.0));
         let mut tree = DirectionTree::cosine(SurfaceSides::One);
-        tree.set_nodes(SurfaceSides::One, std::iter::empty());
+        tree.set_nodes(ONE_SIDE, std::iter::empty());
         assert_eq!((tree.sample(vec2(0.5, 0.5)), tree.pdf(Vec3::Z)), (None, 0.0));
     }
 }

@@ -1,8 +1,10 @@
-//! BSDF sampling of the path tracer: with the shader's own sampler, from direction trees, which are
-//! built from bounds on the BRDF, or with a cosine density.
+//! Sampling of BSDFs and phase functions in the path tracer: with the shader's own sampler, from
+//! direction trees, which are built from bounds on the shader, or with the density of the cosine, which
+//! is constant for phase functions.
 
 use crate::direction_tree::{
-    AdaptiveBuilder, BrdfKernels, DirectionTree, ShiftedTree, SplitBudget, TreeTable,
+    AdaptiveBuilder, BrdfKernels, DirectionDomain, DirectionTree, ShiftedTree, SplitBudget,
+    TreeTable,
 };
 use crate::material::{Material, Program, ProgramError, ShaderBinding};
 use crate::scene::Scene;
@@ -46,6 +48,19 @@ struct Trees {
     kernels: Arc<BrdfKernels>,
     /// Tables of trees, sorted by the words of the material parameters.
     tables: Vec<(Box<[u32]>, TreeTable)>,
+    /// Trees of phase functions, sorted likewise. They suffice, since `wo` is the z axis.
+    phases: Vec<(Box<[u32]>, DirectionTree)>,
+}
+
+/// The tree of a point.
+#[derive(Clone, Copy)]
+enum PointTree<'a> {
+    /// Built for the point.
+    Own,
+    /// From a table.
+    Tabulated(ShiftedTree<'a>),
+    /// That of a phase function.
+    Phase(&'a DirectionTree),
 }
 
 impl DirectionSampling {
@@ -72,19 +87,43 @@ impl DirectionSampling {
         for binding in &scene.shaders {
             let strategy = match sampling {
                 BsdfSampling::Cosine => {
-                    Strategy::Cosine(DirectionTree::cosine(binding.program.sides))
+                    Strategy::Cosine(DirectionTree::constant(DirectionDomain::of(&binding.program)))
                 }
                 BsdfSampling::Shader if binding.has_valid_sampler => Strategy::Shader,
                 BsdfSampling::Shader | BsdfSampling::Bounds => Strategy::Trees(Trees {
                     kernels: kernels(&binding.program)?,
                     tables: Vec::new(),
+                    phases: Vec::new(),
                 }),
             };
             shaders.push(ShaderSampling { binding: binding.clone(), strategy });
         }
         let mut sampling = DirectionSampling { shaders };
         sampling.make_tables(scene);
+        sampling.make_phase_trees(scene);
         Ok(sampling)
+    }
+
+    /// Builds a tree for each phase function with constant parameters.
+    fn make_phase_trees(&mut self, scene: &Scene) {
+        for medium in &scene.media {
+            let ShaderSampling { binding, strategy: Strategy::Trees(trees) } =
+                &mut self.shaders[medium.phase.shader as usize]
+            else {
+                continue;
+            };
+            let Some(words) = medium.phase.constants() else { continue };
+            if let Err(index) = trees.phases.binary_search_by(|(other, _)| (**other).cmp(words)) {
+                let mut tree = DirectionTree::constant(DirectionDomain::Volume);
+                AdaptiveBuilder::new(&trees.kernels, binding).build(
+                    Vec3::Z,
+                    words.iter().copied(),
+                    &SplitBudget::TABLE,
+                    &mut tree,
+                );
+                trees.phases.insert(index, (words.into(), tree));
+            }
+        }
     }
 
     /// Creates a table for each set of constant material parameters.
@@ -127,14 +166,15 @@ pub(super) struct DirectionPicker<'a> {
     shader: usize,
     /// Tree of each point; unused if the point has a tabulated tree.
     trees: Vec<DirectionTree>,
-    /// Tabulated tree of each point, if there is one.
-    tabulated: Vec<Option<ShiftedTree<'a>>>,
+    /// Which tree each point uses.
+    point_trees: Vec<PointTree<'a>>,
 }
 
 impl<'a> DirectionPicker<'a> {
     pub fn new(sampling: &'a DirectionSampling) -> DirectionPicker<'a> {
         let builders = sampling.shaders.iter().map(|_| None).collect();
-        DirectionPicker { sampling, builders, shader: 0, trees: Vec::new(), tabulated: Vec::new() }
+        let (trees, point_trees) = (Vec::new(), Vec::new());
+        DirectionPicker { sampling, builders, shader: 0, trees, point_trees }
     }
 
     /// Begins a batch of points of a shader. `points` are `wo` and the words of the material
@@ -145,17 +185,24 @@ impl<'a> DirectionPicker<'a> {
         points: impl Iterator<Item = (Vec3, M)>,
     ) {
         self.shader = shader as usize;
-        self.tabulated.clear();
-        let ShaderSampling { binding, strategy: Strategy::Trees(Trees { kernels, tables }) } =
+        self.point_trees.clear();
+        let ShaderSampling { binding, strategy: Strategy::Trees(trees) } =
             &self.sampling.shaders[self.shader]
         else {
             return;
         };
+        let Trees { kernels, tables, phases } = trees;
         let builder = self.builders[self.shader]
             .get_or_insert_with(|| AdaptiveBuilder::new(kernels, binding));
         for (point, (wo, parameters)) in points.enumerate() {
             if point == self.trees.len() {
-                self.trees.push(DirectionTree::cosine(binding.program.sides));
+                self.trees.push(DirectionTree::constant(DirectionDomain::of(&binding.program)));
+            }
+            let phase =
+                phases.binary_search_by(|(words, _)| words.iter().copied().cmp(parameters.clone()));
+            if let Ok(index) = phase {
+                self.point_trees.push(PointTree::Phase(&phases[index].1));
+                continue;
             }
             let index =
                 tables.binary_search_by(|(words, _)| words.iter().copied().cmp(parameters.clone()));
@@ -170,7 +217,7 @@ impl<'a> DirectionPicker<'a> {
             if tabulated.is_none() {
                 builder.build(wo, parameters, &SplitBudget::POINT, &mut self.trees[point]);
             }
-            self.tabulated.push(tabulated);
+            self.point_trees.push(tabulated.map_or(PointTree::Own, PointTree::Tabulated));
         }
     }
 
@@ -185,9 +232,10 @@ impl<'a> DirectionPicker<'a> {
         match &self.sampling.shaders[self.shader].strategy {
             Strategy::Shader => None,
             Strategy::Cosine(tree) => tree.sample(u),
-            Strategy::Trees(_) => match &self.tabulated[point] {
-                Some(tree) => tree.sample(u),
-                None => self.trees[point].sample(u),
+            Strategy::Trees(_) => match &self.point_trees[point] {
+                PointTree::Own => self.trees[point].sample(u),
+                PointTree::Tabulated(tree) => tree.sample(u),
+                PointTree::Phase(tree) => tree.sample(u),
             },
         }
     }
@@ -197,9 +245,10 @@ impl<'a> DirectionPicker<'a> {
         match &self.sampling.shaders[self.shader].strategy {
             Strategy::Shader => 0.0,
             Strategy::Cosine(tree) => tree.pdf(wi),
-            Strategy::Trees(_) => match &self.tabulated[point] {
-                Some(tree) => tree.pdf(wi),
-                None => self.trees[point].pdf(wi),
+            Strategy::Trees(_) => match &self.point_trees[point] {
+                PointTree::Own => self.trees[point].pdf(wi),
+                PointTree::Tabulated(tree) => tree.pdf(wi),
+                PointTree::Phase(tree) => tree.pdf(wi),
             },
         }
     }

@@ -7,10 +7,19 @@
 //!
 //! Coefficients are per unit of length in render space, whatever the scale of a medium's own space.
 
+mod density_field;
+mod grid;
 mod majorant_tree;
+mod range_tree;
+mod rgb_field;
+mod sparse_grid;
 mod tracking;
 
+pub use density_field::{BlackBody, DensityField, Emission, Volume};
+pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments};
+pub use rgb_field::RgbField;
+pub use sparse_grid::{LEAF_POINTS, SparseGrid};
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 
 use crate::material::ShaderInstance;

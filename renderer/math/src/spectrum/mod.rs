@@ -242,6 +242,30 @@ pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
     unit_luminance(blackbody_xyz(kelvin.into()))
 }
 
+/// Returns the radiance of a black body in linear sRGB, as pbrt-v4 renders media with a
+/// temperature: the spectrum is scaled to a maximum of 1 at any wavelength, and white light has the
+/// luminance [`CIE_Y_INTEGRAL`] if its spectrum is 1. Black if the temperature (kelvin) is not
+/// positive. Negative channels are clamped to 0.
+pub fn blackbody_radiance(kelvin: f32) -> Vec3 {
+    let kelvin = f64::from(kelvin);
+    let c2 = 1.438_777e7 / kelvin;
+    if !(c2 > 0.0 && c2.is_finite()) {
+        return Vec3::ZERO;
+    }
+    // Planck's law at the wavelength x/c₂ nm is x⁻⁵ / (exp(1/x) − 1), which has its maximum at
+    // exp(−1/x) = 1 − 1/(5x).
+    const PEAK: f64 = 1.0 / 4.965_114_231_744_276;
+    let log_planck = |x: f64| -5.0 * libm::log(x) - 1.0 / x - libm::log(-libm::expm1(-1.0 / x));
+    let peak = log_planck(PEAK);
+    let relative = |nm: f64| libm::exp(log_planck(nm / c2) - peak);
+    let xyz: DVec3 =
+        wavelengths().map(|nm| cie::colour_matching(f64::from(nm)) * relative(nm.into())).sum();
+    (RGB_FROM_XYZ * xyz).as_vec3().max(Vec3::ZERO)
+}
+
+/// Integral of the luminous efficiency ȳ over the wavelength in nm.
+pub const CIE_Y_INTEGRAL: f32 = 106.856_895;
+
 /// Returns the XYZ of a black body, up to scale; 0 if the temperature (kelvin) is not positive.
 fn blackbody_xyz(kelvin: f64) -> DVec3 {
     let c2 = 1.438_777e7 / kelvin;
@@ -322,6 +346,29 @@ mod tests {
         let a = illuminant_rgb(&named("stdillum-A").unwrap());
         assert!((a - blackbody_rgb(2855.5)).abs().max_element() < 2e-3, "{a}");
         assert_eq!(illuminant_rgb(&Spectrum::constant(0.0)), Vec3::ZERO);
+    }
+
+    #[test]
+    fn radiance_of_black_bodies_is_relative_to_the_peak() {
+        let y: f64 = wavelengths().map(|nm| cie::colour_matching(nm.into()).y).sum();
+        assert!((y / f64::from(CIE_Y_INTEGRAL) - 1.0).abs() < 1e-4, "{y}");
+        for kelvin in [1500.0f32, 2000.0, 5000.0, 2e4] {
+            let planck = |nm: f64| nm.powi(-5) / (1.438_777e7 / (nm * f64::from(kelvin))).exp_m1();
+            let peak = (1..200_000).map(|i| planck(0.05 * f64::from(i))).fold(0.0, f64::max);
+            let y = wavelengths()
+                .map(f64::from)
+                .map(|nm| cie::colour_matching(nm).y * planck(nm) / peak);
+            let (y, radiance) = (y.sum::<f64>(), blackbody_radiance(kelvin));
+            let colour = radiance / luminance(radiance);
+            assert!((colour - blackbody_rgb(kelvin)).abs().max_element() < 1e-4, "{kelvin}");
+            // Below 2000 K, blue is clamped to 0.
+            let tolerance = if kelvin < 2000.0 { 0.03 } else { 1e-4 };
+            assert!((f64::from(luminance(radiance)) / y - 1.0).abs() < tolerance, "{kelvin}");
+        }
+        assert_eq!(blackbody_radiance(100.0), Vec3::ZERO);
+        for invalid in [0.0, -3.0, f32::NAN, f32::INFINITY] {
+            assert_eq!(blackbody_radiance(invalid), Vec3::ZERO);
+        }
     }
 
     #[test]

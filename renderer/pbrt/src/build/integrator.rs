@@ -70,7 +70,7 @@ const LIGHTCUTS_PARAMS: [&str; 9] = [
     "skypoints",
 ];
 
-/// Integrators that are `path` in scenes without media. Media have warnings of their own.
+/// Integrators that are `path`, with media.
 const PATHS_THROUGH_MEDIA: [&str; 2] = ["volpath", "simplevolpath"];
 
 /// Parameters of `ambientocclusion`.

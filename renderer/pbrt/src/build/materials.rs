@@ -4,7 +4,7 @@
 use super::Builder;
 use super::textures::grey;
 use super::value_checks::ValidValues;
-use crate::describe::{Description, MaterialEntity};
+use crate::describe::{Description, MaterialEntity, ShapeEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{FloatOrSpectrum, ParamType, SpectrumParam};
 use crate::file::parse::Entity;
@@ -23,10 +23,32 @@ pub(super) struct Materials {
     /// Index into `materials` of each material in the description; `None` for `interface`, which
     /// has no surface.
     pub index: Vec<Option<u32>>,
+    /// Index of [`Material::Interface`], if an interface separates media.
+    pub interface: Option<u32>,
+    /// Index of the medium below the surface of each material, for `subsurface`.
+    media: Vec<Option<u32>>,
+}
+
+impl Materials {
+    /// Adds a material for `interface`, and returns its index.
+    fn add_interface(&mut self, material: Material) -> u32 {
+        self.materials.push(material);
+        self.names.push("interface".into());
+        self.media.push(None);
+        self.materials.len() as u32 - 1
+    }
+
+    /// Returns the index of the medium below the surface of a material; the first of a mix.
+    pub fn medium(&self, material: u32) -> Option<u32> {
+        match &self.materials[material as usize] {
+            Material::Mix { materials: [a, b], .. } => self.medium(*a).or_else(|| self.medium(*b)),
+            _ => self.media[material as usize],
+        }
+    }
 }
 
 /// Supported types of materials.
-const MATERIALS: [&str; 12] = [
+const MATERIALS: [&str; 13] = [
     "diffuse",
     "coateddiffuse",
     "diffusetransmission",
@@ -38,8 +60,12 @@ const MATERIALS: [&str; 12] = [
     "measured",
     "mix",
     "shader",
+    "subsurface",
     "interface",
 ];
+
+/// Index of refraction without a parameter, as in pbrt-v4.
+const GLASS_ETA: f32 = 1.5;
 
 /// Surfaces with a smaller α along both axes are perfectly smooth. Value from pbrt-v4.
 const MIN_ALPHA: f32 = 1e-3;
@@ -67,15 +93,24 @@ impl Builder<'_> {
             has_surface.then(|| next - 1)
         };
         let index: Vec<_> = d.materials.iter().map(&mut assign_index).collect();
-        let mut all = Materials { materials: Vec::new(), names: Vec::new(), index };
+        let (materials, names) = (Vec::new(), Vec::new());
+        let media = Vec::new();
+        let mut all = Materials { materials, names, index, interface: None, media };
         for m in &d.materials {
+            let mut medium = None;
             let material = match m.entity.name.as_str() {
+                "subsurface" => {
+                    let (material, below) = self.subsurface(&m.entity, m.name.as_deref())?;
+                    medium = below;
+                    Some(material)
+                }
                 "mix" => Some(self.mix(&m.entity, d, &all.index, next)?),
                 "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
                 _ => self.material(&m.entity)?,
             };
             if let Some(material) = material {
                 all.materials.push(material);
+                all.media.push(medium);
                 all.names.push(m.name.clone().unwrap_or_else(|| m.entity.name.clone()));
             }
         }
@@ -85,8 +120,13 @@ impl Builder<'_> {
             .any(|m| matches!(m, Material::Mix { materials, .. } if materials.contains(&next)))
         {
             // In a mix, an interface is a surface that transmits all light unchanged.
-            all.materials.push(Material::specular(Specular::ThinDielectric { eta: 1.0 }));
-            all.names.push("interface".into());
+            all.add_interface(Material::specular(Specular::ThinDielectric { eta: 1.0 }));
+        }
+        let separates_media = |shape: &ShapeEntity| {
+            all.index[shape.material].is_none() && self.media.interface(shape).is_some()
+        };
+        if d.all_shapes().any(separates_media) {
+            all.interface = Some(all.add_interface(Material::Interface));
         }
         for (m, &index) in d.materials.iter().zip(&all.index) {
             if index.is_some_and(|index| contains_itself(&all.materials, index)) {
@@ -126,26 +166,14 @@ impl Builder<'_> {
         Ok(Material::Mix { materials, amount })
     }
 
-    /// Builds a material other than a mix or shader; `None` for an interface between media.
+    /// Builds a material other than a mix, shader or subsurface; `None` for an interface between media.
     fn material(&mut self, entity: &Entity) -> Result<Option<Material>, SceneError> {
-        let fallback = |name: &str| {
-            Some(match name {
-                "subsurface" => "\"diffuse\"",
-                _ => return None,
-            })
-        };
-        let supported = self.check_supported("material", entity, &MATERIALS, fallback)?;
+        self.check_supported("material", entity, &MATERIALS, |_| None)?;
         if entity.name == "interface" {
             self.warn_unused(entity)?;
             return Ok(None);
         }
         let bump = self.bump_map(entity, |_| false)?;
-        if !supported {
-            let kd = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?;
-            let fallback = self.library(entity, "diffuse.wgsl", &[("kd", kd)])?;
-            entity.params.mark_all_used();
-            return Ok(Some(Material::scattering(fallback).with_bump(bump)));
-        }
         let material = match entity.name.as_str() {
             "diffuse" => {
                 let kd = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?;
@@ -155,7 +183,7 @@ impl Builder<'_> {
             "conductor" => self.conductor(entity)?,
             "dielectric" => self.dielectric(entity)?,
             "thindielectric" => Material::specular(Specular::ThinDielectric {
-                eta: self.index_of_refraction(entity, "eta")?,
+                eta: self.index_of_refraction(entity, "eta", GLASS_ETA)?,
             }),
             "hair" => self.hair(entity)?,
             "measured" => self.measured(entity)?,
@@ -261,8 +289,19 @@ impl Builder<'_> {
     }
 
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
-        let (eta, alpha) = (self.index_of_refraction(entity, "eta")?, self.roughness(entity, "")?);
-        let dispersion = self.dispersion(entity, "eta")?;
+        let eta = self.index_of_refraction(entity, "eta", GLASS_ETA)?;
+        let (alpha, dispersion) = (self.roughness(entity, "")?, self.dispersion(entity, "eta")?);
+        self.dielectric_boundary(entity, eta, alpha, dispersion)
+    }
+
+    /// Builds the boundary between two dielectrics.
+    pub(super) fn dielectric_boundary(
+        &mut self,
+        entity: &Entity,
+        eta: f32,
+        alpha: Alpha,
+        dispersion: Option<DispersiveIndex>,
+    ) -> Result<Material, SceneError> {
         let range = dispersion.as_ref().map_or([eta; 2], DispersiveIndex::range);
         if alpha.is_smooth() || range.into_iter().all(is_near_one) {
             return Ok(Material::specular(match dispersion {
@@ -368,7 +407,7 @@ impl Builder<'_> {
 
     /// Reads the index of refraction of a coat and clamps it to the range of the closed forms.
     fn coat_eta(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
-        let eta = self.index_of_refraction(entity, name)?;
+        let eta = self.index_of_refraction(entity, name, GLASS_ETA)?;
         let clamped = eta.clamp(1.0, 3.0);
         if clamped != eta {
             self.warn(
@@ -436,7 +475,7 @@ impl Builder<'_> {
 
     /// Reads `roughness`, or `uroughness` and `vroughness`, with `prefix` before the names; 0 by
     /// default.
-    fn roughness(&mut self, entity: &Entity, prefix: &str) -> Result<Alpha, SceneError> {
+    pub(super) fn roughness(&mut self, entity: &Entity, prefix: &str) -> Result<Alpha, SceneError> {
         let name = |suffix: &str| format!("{prefix}{suffix}");
         let isotropic = self.float(entity, &name("roughness"), 0.0)?;
         let remap = entity.params.bool("remaproughness")?.unwrap_or(true);
@@ -485,10 +524,15 @@ impl Builder<'_> {
     }
 
     /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.
-    fn index_of_refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
+    pub(super) fn index_of_refraction(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: f32,
+    ) -> Result<f32, SceneError> {
         let is_valid = |eta: f32| eta > 0.0 && eta.is_finite();
         let param = match entity.params.float_or_spectrum(name)? {
-            None => return Ok(1.5),
+            None => return Ok(default),
             Some(FloatOrSpectrum::Float(eta)) => {
                 let message = || format!("the index of refraction is {eta}");
                 let error = || entity.param_error(name, message());
@@ -525,7 +569,7 @@ fn away_from_one(eta: f32) -> f32 {
 
 /// Microfacet roughness α along ∂p/∂u, the x axis of the shading frame, and along the y axis.
 #[derive(Clone)]
-struct Alpha {
+pub(super) struct Alpha {
     x: Param,
     y: Param,
 }

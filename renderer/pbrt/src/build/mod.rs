@@ -9,6 +9,7 @@ mod light_groups;
 mod lights;
 mod materials;
 mod measured;
+mod media;
 mod meshes;
 mod render_space;
 mod settings;
@@ -18,6 +19,7 @@ mod shaders;
 mod shape_errors;
 mod shapes;
 mod spectra;
+mod subsurface;
 #[cfg(test)]
 mod support;
 mod textures;
@@ -174,6 +176,7 @@ fn build_scene(
         measured: HashMap::new(),
         displacement_edge_scale: settings::displacement_edge_scale(description)?,
         light_groups: LightGroups::default(),
+        media: media::Media::default(),
         environment: overrides.environment.clone(),
     };
     let film = builder.film(description, overrides)?;
@@ -181,7 +184,7 @@ fn build_scene(
     let filter = builder.filter(description)?;
     let sampling = builder.sampler(description, overrides)?;
     let integrator = builder.integrator(description, overrides)?;
-    builder.check_media(description)?;
+    builder.build_media(description, overrides, &integrator)?;
     builder.build_textures(description)?;
     let materials = builder.materials(description)?;
     let context = RenderContext {
@@ -193,7 +196,7 @@ fn build_scene(
     let mut lights = builder.lights(description, &context)?;
     let shapes = builder.shapes(description, &materials, &context, &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
-    let light_groups = builder.light_groups;
+    let (light_groups, media) = (builder.light_groups, builder.media);
     let load_time = start.elapsed();
 
     let start = Instant::now();
@@ -208,8 +211,8 @@ fn build_scene(
         shaders,
         material_names: materials.names,
         object_names: shapes.object_names,
-        media: Vec::new(),
-        camera_medium: None,
+        media: media.media,
+        camera_medium: media.camera,
         lights,
         accel: accel.into(),
     };
@@ -278,6 +281,7 @@ struct Builder<'a> {
     /// Factor of the edge lengths of displaced meshes.
     displacement_edge_scale: f32,
     light_groups: LightGroups,
+    media: media::Media,
     /// See [`Overrides::environment`].
     environment: Option<PathBuf>,
 }
@@ -343,24 +347,6 @@ impl Builder<'_> {
                 Err(entity.error(format!("unknown {category} \"{}\"", entity.name)).help(help))
             }
         }
-    }
-
-    /// Warns about participating media, which are ignored.
-    fn check_media(&mut self, d: &Description) -> Result<(), SceneError> {
-        const MEDIA: [&str; 5] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb"];
-        for entity in &d.media {
-            if MEDIA.contains(&entity.name.as_str()) {
-                self.warn(
-                    entity,
-                    format!("participating medium \"{}\" is not supported", entity.name),
-                    "empty space",
-                )?;
-            } else {
-                self.check_supported("medium", entity, &MEDIA, |_| None)?;
-            }
-            entity.params.mark_all_used();
-        }
-        Ok(())
     }
 
     /// Returns the path of a file that the scene names.
@@ -443,14 +429,25 @@ impl Builder<'_> {
         space: ColourSpace,
         role: ColourRole,
     ) -> Result<Vec3, SceneError> {
+        Ok(self.rgbs(entity, &[rgb], space, role)?[0])
+    }
+
+    /// Converts colours to linear sRGB. Warns about the first that is outside the gamut of sRGB.
+    fn rgbs(
+        &mut self,
+        entity: &Entity,
+        colours: &[Vec3],
+        space: ColourSpace,
+        role: ColourRole,
+    ) -> Result<Vec<Vec3>, SceneError> {
         let matrix = match role {
             ColourRole::Reflectance => space.reflectance_to_srgb(),
             ColourRole::Light => space.light_to_srgb(),
         };
-        let Some(matrix) = matrix else { return Ok(rgb) };
-        let converted = matrix * rgb;
-        if converted.min_element() < -1e-5 * rgb.max_element() {
-            let (Vec3 { x, y, z }, name) = (rgb, space.name());
+        let Some(matrix) = matrix else { return Ok(colours.to_vec()) };
+        let is_outside = |rgb: &&Vec3| (matrix * **rgb).min_element() < -1e-5 * rgb.max_element();
+        if let Some(Vec3 { x, y, z }) = colours.iter().find(is_outside) {
+            let name = space.name();
             self.warn(
                 entity,
                 format!(
@@ -460,7 +457,7 @@ impl Builder<'_> {
                 "the colour with negative components set to 0",
             )?;
         }
-        Ok(converted.max(Vec3::ZERO))
+        Ok(colours.iter().map(|&rgb| (matrix * rgb).max(Vec3::ZERO)).collect())
     }
 }
 

@@ -94,7 +94,8 @@ pub(super) fn translate(d: &mut Description, by: DVec3) {
     let lights = d.lights.iter_mut();
     let lights = lights.flat_map(|l| std::iter::once(&mut l.ctm).chain(&mut l.end_ctm));
     let textures = d.textures.iter_mut().filter_map(|texture| texture.ctm.as_mut().ok());
-    for ctm in shapes.chain(instances).chain(lights).chain(textures) {
+    let media = d.media.iter_mut().filter_map(|medium| medium.ctm.as_mut().ok());
+    for ctm in shapes.chain(instances).chain(lights).chain(textures).chain(media) {
         ctm.translation += by;
     }
     // The default camera is at the origin of world space.
@@ -192,6 +193,7 @@ mod tests {
             LightSource "point" "point3 from" [0 3 0]
             LightSource "distant"
             Texture "checks" "float" "checkerboard"
+            MakeNamedMedium "fog" "string type" "cloud"
             Shape "sphere"
             ObjectBegin "object" Shape "disk" ObjectEnd
             ObjectInstance "object"
@@ -202,7 +204,8 @@ mod tests {
         let by = -origin(&d);
         let transforms = |d: &Description| {
             let texture = *d.textures[0].ctm.as_ref().unwrap();
-            [d.lights[0].ctm, texture, d.shapes[0].ctm, d.instances[0].ctm]
+            let medium = *d.media[0].ctm.as_ref().unwrap();
+            [d.lights[0].ctm, texture, medium, d.shapes[0].ctm, d.instances[0].ctm]
         };
         let before = transforms(&d);
         let (object, camera) =

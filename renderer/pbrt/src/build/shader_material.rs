@@ -10,21 +10,32 @@ use super::value_checks::ValidValues;
 use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
-use lightbound::material::{Material, ProgramError, Setting, library, parameters};
+use lightbound::material::{Material, ProgramError, Setting, ShaderInstance, library, parameters};
 use lightbound::suggestion::did_you_mean;
-use lightbound_shader::{Parameter, Scalar, Shader, ShaderError};
+use lightbound_shader::texture::SamplerState;
+use lightbound_shader::{Parameter, Scalar, Shader, ShaderError, ShaderKind, Texture};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Parameter names that the scene format reserves.
 const RESERVED: [&str; 2] = ["filename", "type"];
 
-/// A shader and the material that uses it.
+/// A shader and the entity that uses it.
 pub(super) struct ShaderUse<'a> {
     pub entity: &'a Entity,
+    /// Index of the shader.
+    index: u32,
     pub shader: Arc<Shader>,
-    /// Describes the shader and the material in messages.
+    /// Describes the shader and the entity in messages.
     pub label: String,
+}
+
+/// The values that an entity gives the parameters of its shader.
+pub(super) struct ShaderValues {
+    settings: Vec<Setting>,
+    overrides: Vec<(String, f64)>,
+    lookups: Vec<SamplerState>,
+    textures: Vec<Arc<Texture>>,
 }
 
 impl ShaderUse<'_> {
@@ -158,33 +169,69 @@ impl Builder<'_> {
             Some(name) => format!("shader {file} of material \"{name}\""),
             None => format!("shader {file} of a material \"shader\""),
         };
+        let shader_use = self.shader_use(entity, file, label, ShaderKind::Brdf, &RESERVED)?;
+        let values = self.shader_values(&shader_use)?;
+        let bump =
+            self.bump_map(entity, |name| shader_use.names().any(|declared| declared == name))?;
+        check_unused(&shader_use)?;
+        let instance = self.instantiate(&shader_use, values)?;
+        Ok(Material::scattering(instance).with_bump(bump))
+    }
+
+    /// Finds a shader of a kind by its file name. Its parameters cannot have `reserved` names.
+    pub(super) fn shader_use<'e>(
+        &mut self,
+        entity: &'e Entity,
+        file: &str,
+        label: String,
+        kind: ShaderKind,
+        reserved: &[&str],
+    ) -> Result<ShaderUse<'e>, SceneError> {
         let index = self.find_shader(entity, file, &label)?;
-        let shader_use = ShaderUse { entity, shader: self.shaders.get(index), label };
-        if let Some(reserved) = shader_use.names().find(|name| RESERVED.contains(name)) {
+        let shader_use = ShaderUse { entity, index, shader: self.shaders.get(index), label };
+        let found = shader_use.shader.kind();
+        if found != kind {
+            let (label, found, kind) = (&shader_use.label, found.name(), kind.name());
+            let error = entity.error(format!("{label} is {found}, not {kind}"));
+            return Err(error.help(format!("name a shader that is {kind}")));
+        }
+        if let Some(name) = shader_use.names().find(|name| reserved.contains(name)) {
             let error = entity.error(format!(
-                "{} has a parameter `{reserved}`, which scenes cannot set",
+                "{} has a parameter `{name}`, which scenes cannot set",
                 shader_use.label
             ));
             return Err(error
                 .help("give it another name in the shader: the scene format reserves this one"));
         }
-        let settings = self.settings(&shader_use)?;
-        let overrides = overrides(&shader_use)?;
-        let (lookups, textures) = self.shader_textures(&shader_use)?.into_iter().unzip();
-        let bump =
-            self.bump_map(entity, |name| shader_use.names().any(|declared| declared == name))?;
-        check_unused(&shader_use)?;
-        let binding = self
-            .shaders
-            .bind(Variant::new(index, &overrides, lookups), textures)
-            .map_err(|error| match error {
-                ProgramError::Shader(error) => shader_use.compile_error(error),
-                ProgramError::Compile(error) => entity
-                    .error(format!("{} cannot be compiled: {error}", shader_use.label))
-                    .help("use fewer and smaller arrays in the shader"),
-            })?;
-        let instance = self.instance(entity, binding, settings)?;
-        Ok(Material::scattering(instance).with_bump(bump))
+        Ok(shader_use)
+    }
+
+    /// Reads the values of all parameters of a shader.
+    pub(super) fn shader_values(
+        &mut self,
+        shader_use: &ShaderUse,
+    ) -> Result<ShaderValues, SceneError> {
+        let settings = self.settings(shader_use)?;
+        let overrides = overrides(shader_use)?;
+        let (lookups, textures) = self.shader_textures(shader_use)?.into_iter().unzip();
+        Ok(ShaderValues { settings, overrides, lookups, textures })
+    }
+
+    /// Compiles a shader, unless it is cached, and creates an instance of it.
+    pub(super) fn instantiate(
+        &mut self,
+        shader_use: &ShaderUse,
+        ShaderValues { settings, overrides, lookups, textures }: ShaderValues,
+    ) -> Result<ShaderInstance, SceneError> {
+        let variant = Variant::new(shader_use.index, &overrides, lookups);
+        let binding = self.shaders.bind(variant, textures).map_err(|error| match error {
+            ProgramError::Shader(error) => shader_use.compile_error(error),
+            ProgramError::Compile(error) => shader_use
+                .entity
+                .error(format!("{} cannot be compiled: {error}", shader_use.label))
+                .help("use fewer and smaller arrays in the shader"),
+        })?;
+        self.instance(shader_use.entity, binding, settings)
     }
 
     /// Finds a shader file relative to the scene, or a library shader, and returns its index.

@@ -304,17 +304,24 @@ impl Builder<'_> {
         };
         shapes.iter().try_for_each(|shape| check_extent(entity, shape))?;
         self.warn_unused(entity)?;
-        let Some(material) = materials.index[s.material] else {
-            if s.area_light.is_some() {
-                self.warn(
-                    entity,
-                    "an area light with the material \"interface\" is not supported",
-                    "it is ignored",
-                )?;
-            }
+        let (index, mut area_light) = (materials.index[s.material], s.area_light);
+        let media = match index.and_then(|index| materials.medium(index)) {
+            Some(inside) => Some(self.media.enclose(s, inside)),
+            None => self.media.interface(s),
+        };
+        let has_surface = index.is_some();
+        if area_light.is_some() && !has_surface {
+            self.warn(
+                entity,
+                "an area light with the material \"interface\" is not supported",
+                "it is ignored",
+            )?;
+            area_light = None;
+        }
+        let interface = materials.interface.filter(|_| media.is_some());
+        let Some(material) = index.or(interface) else {
             return Ok(Vec::new());
         };
-        let mut area_light = s.area_light;
         if area_light.is_some() && entity.name == "curve" {
             self.warn(entity, "area lights on curves are not supported", "curves without light")?;
             area_light = None;
@@ -330,7 +337,7 @@ impl Builder<'_> {
                 *next_light += shape.len();
             }
             let (alpha, flip) = (alpha.clone(), s.reverse_orientation);
-            let primitive = Primitive { shape, material, first_light, alpha, flip, media: None };
+            let primitive = Primitive { shape, material, first_light, alpha, flip, media };
             let primitive = if invisible {
                 EmissivePrimitive::Invisible(Box::new(primitive))
             } else {

@@ -90,7 +90,7 @@ mix: !"string materials" ["a" "b"]; "float amount" 0.3
 interface:
 hair: +"rgb color" [0.1 0.2 0.3]; "spectrum sigma_a" [300 0.1 700 0.5]; "rgb reflectance" [0.1 0.2 0.3]; "float eumelanin" 0.5; "float pheomelanin" 0.5; "float eta" 1.5; "float beta_m" 0.2; "float beta_n" 0.2; "float alpha" 1; "string normalmap" "square.pfm"; "texture displacement" "f"
 measured: !"string filename" "bronze.bsdf"; "string normalmap" "square.pfm"; "texture displacement" "f"
-subsurface:
+subsurface: "rgb sigma_a" [1 2 3] "rgb sigma_s" [1 2 3]; "rgb sigma_s" [1 2 3] "rgb sigma_a" [1 2 3]; "string name" "Skin1"; "rgb reflectance" [0.1 0.2 0.3]; "rgb mfp" [1 2 3] "rgb reflectance" [0.1 0.2 0.3]; "float scale" 2; "float g" 0.3; "float eta" 1.4; "float roughness" 0.1; "float uroughness" 0.1; "float vroughness" 0.1; "bool remaproughness" false; "string normalmap" "square.pfm"; "texture displacement" "f"
 +shader: !+"string filename" "diffuse"
 [Texture float]
 constant: "float value" 0.5
@@ -117,11 +117,11 @@ directionmix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "vector3 dir" [1 0 0
 marble: "integer octaves" 3; "float roughness" 0.4; "float scale" 2; "float variation" 0.3
 ptex:
 [MakeNamedMedium]
-homogeneous:
-uniformgrid:
-rgbgrid:
+homogeneous: "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "rgb Le" [1 1 1]; "float Lescale" 2; "float g" 0.3; "string preset" "Skin1"; +"string phase" "henyey_greenstein"
+uniformgrid: !"float density" 1; "float temperature" 1000; "float temperatureoffset" 10 "float temperature" 1000; "float temperaturecutoff" 10 "float temperature" 1000; "float temperaturescale" 2 "float temperature" 1000; "rgb Le" [1 1 1]; "float Lescale" 2; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "float g" 0.3; "integer nx" 1; "integer ny" 1; "integer nz" 1; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
+rgbgrid: !"rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "rgb Le" [1 1 1]; "float Lescale" 2 "rgb Le" [1 1 1]; "float scale" 2; "float g" 0.3; "integer nx" 1; "integer ny" 1; "integer nz" 1; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 cloud:
-nanovdb:
+nanovdb: !"string filename" "smoke.nvdb"; "string gridname" "density"; "string temperaturename" "temperature"; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "float g" 0.3; "float Lescale" 2; "float temperatureoffset" 10; "float temperaturecutoff" 10; "float temperaturescale" 2; +"string phase" "henyey_greenstein"
 "#;
 
 /// Parameters of 2D textures, for `MAPPING`.
@@ -267,7 +267,7 @@ impl Type<'_> {
             "Shape" => d.shapes.last().map(|shape| &shape.entity),
             "Material" => d.materials.last().map(|material| &material.entity),
             "Texture" => d.textures.last().map(|texture| &texture.entity),
-            _ => d.media.last(),
+            _ => d.media.last().map(|medium| &medium.entity),
         };
         found.filter(|entity| entity.name == self.name).expect("the scene uses the type")
     }
@@ -319,6 +319,7 @@ impl Folder {
                    property list uchar int vertex_indices\nend_header\n0 0 0 0 0\n1 0 0 1 0\n\
                    0 1 0 0 1\n3 0 1 2\n";
         write("mesh.ply", ply.as_bytes());
+        write("smoke.nvdb", &crate::nanovdb::testing::smoke());
         write("bronze.bsdf", include_bytes!("../../../../scenes/suite/bronze.bsdf"));
         folder
     }

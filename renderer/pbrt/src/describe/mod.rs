@@ -47,7 +47,7 @@ pub struct Description {
     /// Named and inline materials. The first is the default material, diffuse.
     pub materials: Vec<MaterialEntity>,
     /// Participating media.
-    pub media: Vec<Entity>,
+    pub media: Vec<MediumEntity>,
     /// Lights other than area lights.
     pub lights: Vec<LightEntity>,
     /// Area lights that shapes refer to.
@@ -80,6 +80,8 @@ pub struct CameraEntity {
     pub camera_from_world: DAffine3,
     /// The transform at the end time, if the camera moves.
     pub end_camera_from_world: Option<DAffine3>,
+    /// Index into [`Description::media`] of the medium around the camera; `None` is vacuum.
+    pub medium: Option<usize>,
 }
 
 /// A texture.
@@ -104,6 +106,17 @@ pub struct MaterialEntity {
     pub entity: Entity,
 }
 
+/// A participating medium.
+#[derive(Clone, Debug)]
+pub struct MediumEntity {
+    /// Name.
+    pub name: String,
+    /// Type and parameters.
+    pub entity: Entity,
+    /// Transform from the medium's own space to world space, which homogeneous media do not use.
+    pub ctm: CheckedTransform,
+}
+
 /// A light.
 #[derive(Clone, Debug)]
 pub struct LightEntity {
@@ -124,6 +137,14 @@ pub struct MediumInterface {
     pub outside: Option<usize>,
 }
 
+impl MediumInterface {
+    /// Returns whether the media differ. As in pbrt-v4, a surface between equal media does not
+    /// change the medium of a ray, whichever that is.
+    pub fn is_transition(self) -> bool {
+        self.inside != self.outside
+    }
+}
+
 /// A shape.
 #[derive(Clone, Debug)]
 pub struct ShapeEntity {
@@ -141,7 +162,6 @@ pub struct ShapeEntity {
     /// Index into [`Description::area_lights`] if the shape emits.
     pub area_light: Option<usize>,
     /// Media on the two sides, if set by `MediumInterface`.
-    #[allow(dead_code, reason = "participating media are not rendered")]
     pub media: Option<MediumInterface>,
     /// If this is a curve, the rest of its run.
     pub curves: CurveRun,
@@ -170,6 +190,11 @@ pub struct InstanceEntity {
 }
 
 impl Description {
+    /// Iterates over all shapes, including those of objects.
+    pub fn all_shapes(&self) -> impl Iterator<Item = &ShapeEntity> {
+        self.shapes.iter().chain(self.objects.iter().flat_map(|object| &object.shapes))
+    }
+
     /// Returns the path of a file that the scene names: relative to the folder of the main file,
     /// unless absolute.
     pub fn resolve(&self, file: &str) -> PathBuf {

@@ -149,7 +149,7 @@ fn attribute_sets_defaults_within_its_scope() {
         &d.area_lights[0],
         &d.materials[1].entity,
         &d.textures[0].entity,
-        &d.media[0],
+        &d.media[0].entity,
     ];
     let values = others.map(|e| {
         ["scale", "roughness", "value", "g"]

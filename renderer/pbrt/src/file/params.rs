@@ -411,6 +411,12 @@ impl ParamSet {
         self.slice(name, ParamType::Point3)
     }
 
+    /// Returns a non-empty list of `rgb` colours, with their colour space.
+    pub fn rgbs(&self, name: &str) -> ParamResult<(&[Vec3], ColourSpace)> {
+        let colours = self.slice(name, ParamType::Rgb)?;
+        Ok(colours.zip(self.find(name)).map(|(colours, param)| (colours, param.colour_space)))
+    }
+
     /// Returns a single `vector3`.
     pub fn vector3(&self, name: &str) -> ParamResult<Vec3> {
         self.single(name, ParamType::Vector3)

@@ -11,7 +11,10 @@ mod objects;
 mod settings;
 mod state;
 
-use super::{Description, LightEntity, MaterialEntity, MediumInterface, ObjectEntity, ShapeEntity};
+use super::{
+    Description, LightEntity, MaterialEntity, MediumEntity, MediumInterface, ObjectEntity,
+    ShapeEntity,
+};
 use crate::ctm::{CheckedTransform, Ctm};
 use crate::diagnostics::{Diagnostics, Location, SceneError, Source};
 use crate::file::params::ParamSet;
@@ -51,7 +54,7 @@ struct Interpreter<'d> {
     stack_base: usize,
     coordinate_systems: HashMap<String, [CheckedTransform; 2]>,
     materials: NameTable<MaterialEntity>,
-    media: NameTable<Entity>,
+    media: NameTable<MediumEntity>,
     objects: NameTable<ObjectEntity>,
     /// Locations of texture definitions by name and
     /// [`TextureEntity::is_float`](super::TextureEntity).
@@ -245,8 +248,9 @@ impl<'d> Interpreter<'d> {
                     AttributeTarget::Medium,
                     "MakeNamedMedium",
                 )?;
-                self.ctm(&location, "medium").map(drop)?; // warns about animated transforms
-                self.media.define(&name, entity)?;
+                let ctm = self.ctm(&location, "medium")?;
+                let medium = MediumEntity { name: name.text.clone(), entity, ctm };
+                self.media.define(&name, medium)?;
             }
             Directive::Material(entity) => {
                 let mut entity =

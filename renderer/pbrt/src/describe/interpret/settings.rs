@@ -96,7 +96,8 @@ impl Interpreter<'_> {
             "camera".into(),
             self.state.ctm.transforms.clone().map(|transform| transform.map(|m| m.inverse())),
         );
-        let camera = CameraEntity { entity, camera_from_world, end_camera_from_world: end };
+        let medium = self.state.media.and_then(|media| media.outside);
+        let camera = CameraEntity { entity, camera_from_world, end_camera_from_world: end, medium };
         match self.scene.camera.replace(camera) {
             Some(_) => {
                 self.diagnostics.warn(Some(location), "Camera is given twice", "the last one")

@@ -35,7 +35,7 @@ impl Builder<'_> {
 }
 
 /// Reads `g`, the mean cosine of the scattering angle.
-pub(super) fn asymmetry(entity: &Entity) -> Result<f32, SceneError> {
+pub(in crate::build) fn asymmetry(entity: &Entity) -> Result<f32, SceneError> {
     match entity.params.float("g")?.unwrap_or(0.0) {
         g if g > -1.0 && g < 1.0 => Ok(g),
         g => Err(entity

@@ -9,7 +9,7 @@ use lightbound_math::{Vec3, vec3};
 
 /// Scattering properties in linear sRGB, per millimetre.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Preset {
+pub(in crate::build) struct Preset {
     pub name: &'static str,
     /// Reduced scattering coefficient: as if light were scattered equally in all directions.
     pub sigma_s: Vec3,
@@ -18,12 +18,12 @@ pub(super) struct Preset {
 }
 
 /// Returns the preset with this name.
-pub(super) fn preset(name: &str) -> Option<Preset> {
+pub(in crate::build) fn preset(name: &str) -> Option<Preset> {
     PRESETS.iter().copied().find(|preset| preset.name == name)
 }
 
 /// Returns the names of all presets.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(in crate::build) fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 

@@ -11,7 +11,6 @@ use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2};
 use lightbound_shader::SurfaceSides;
-use std::f32::consts::FRAC_1_PI;
 
 /// Bits of each coordinate of a [`CellPath`]: two for each split into four, one for each split into
 /// two.
@@ -275,6 +274,7 @@ mod tests {
     use lightbound_math::direction_box::testing::{uniform, unit};
     use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
     use lightbound_shader::random::Random;
+    use std::f32::consts::FRAC_1_PI;
 
     const ONE_SIDE: DirectionDomain = DirectionDomain::Surface(SurfaceSides::One);
     const BOTH_SIDES: DirectionDomain = DirectionDomain::Surface(SurfaceSides::Both);

@@ -232,8 +232,10 @@ fn surface_integrator<'a>(
     settings: &IntegratorSettings,
 ) -> Option<&'a str> {
     let method = settings.method.name();
-    if method != MethodName::Path {
-        return Some(method.name());
+    match method {
+        MethodName::Path => {}
+        MethodName::Lightcuts => return None,
+        MethodName::AmbientOcclusion => return Some(method.name()),
     }
     // Without an integrator, pbrt-v4 uses `volpath`.
     let name = d.integrator.as_ref()?.name.as_str();

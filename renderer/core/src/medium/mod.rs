@@ -94,6 +94,17 @@ impl MediumInterface {
 }
 
 impl Medium {
+    /// Creates a medium, and computes its majorants.
+    pub fn new(
+        name: String,
+        transform: Transform,
+        field: Box<dyn Field>,
+        phase: ShaderInstance,
+    ) -> Medium {
+        let majorants = MajorantTree::build(&*field, &transform);
+        Medium { name, transform, field, majorants, phase }
+    }
+
     /// Returns whether the medium emits light.
     pub fn emits(&self) -> bool {
         self.field.emits()

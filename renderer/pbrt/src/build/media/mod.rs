@@ -14,7 +14,7 @@ use crate::diagnostics::SceneError;
 use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
 use lightbound::choice::Choice;
-use lightbound::medium::{Field, Homogeneous, MajorantTree, Medium, MediumInterface, MediumPoint};
+use lightbound::medium::{Field, Homogeneous, Medium, MediumInterface, MediumPoint};
 use lightbound::settings::{IntegratorSettings, MethodName};
 use lightbound::suggestion::did_you_mean;
 use lightbound_math::{Transform, Vec3};
@@ -126,8 +126,7 @@ impl Builder<'_> {
         };
         let phase = self.phase(entity, name)?;
         self.warn_unused(entity)?;
-        let majorants = MajorantTree::build(&*field);
-        Ok(Medium { name: name.clone(), transform, field, majorants, phase })
+        Ok(Medium::new(name.clone(), transform, field, phase))
     }
 
     fn homogeneous(&mut self, entity: &Entity) -> Result<Homogeneous, SceneError> {

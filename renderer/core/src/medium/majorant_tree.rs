@@ -274,8 +274,8 @@ impl Segments<'_> {
         while node.children != 0 {
             level += 1;
             let mut child = 0;
-            for axis in 0..3 {
-                let middle = plane(&bounds, axis, 2 * position[axis] + 1, level);
+            for (axis, position) in position.iter_mut().enumerate() {
+                let middle = plane(&bounds, axis, 2 * *position + 1, level);
                 let crossing = (middle - self.o[axis]) * self.inverse_d[axis];
                 let is_upper = match self.d[axis] {
                     d if d > 0.0 => crossing <= t,
@@ -286,7 +286,7 @@ impl Segments<'_> {
                 if crossing > t {
                     exit = exit.min(crossing);
                 }
-                position[axis] = 2 * position[axis] + u32::from(is_upper);
+                *position = 2 * *position + u32::from(is_upper);
                 if is_upper {
                     cell.min[axis] = middle;
                 } else {

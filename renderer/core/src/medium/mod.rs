@@ -12,6 +12,7 @@ mod grid;
 mod majorant_tree;
 mod range_tree;
 mod rgb_field;
+mod shader_field;
 mod sparse_grid;
 mod tracking;
 
@@ -19,6 +20,7 @@ pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments};
 pub use rgb_field::RgbField;
+pub use shader_field::{ShaderField, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 

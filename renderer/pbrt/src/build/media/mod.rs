@@ -7,6 +7,7 @@ mod grids;
 mod nanovdb;
 mod phase;
 pub(super) mod presets;
+mod shader;
 
 use super::{Builder, Overrides, transform};
 use crate::describe::{Description, MediumEntity, ShapeEntity};
@@ -61,7 +62,7 @@ impl Media {
 }
 
 /// Types of media.
-const MEDIA: [&str; 5] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb"];
+const MEDIA: [&str; 6] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb", "shader"];
 
 /// Integrators of pbrt-v4 that ignore media, there as well.
 const SURFACE_INTEGRATORS: [&str; 6] =
@@ -111,6 +112,7 @@ impl Builder<'_> {
             "uniformgrid" => Box::new(self.uniform_grid(entity)?),
             "rgbgrid" => Box::new(self.rgb_grid(entity)?),
             "nanovdb" => Box::new(self.nanovdb(entity)?),
+            "shader" => Box::new(self.shader_field(entity, name)?),
             _ => {
                 let message = format!("participating medium \"{}\" is not supported", entity.name);
                 self.warn(entity, message, "empty space")?;
@@ -126,7 +128,17 @@ impl Builder<'_> {
         };
         let phase = self.phase(entity, name)?;
         self.warn_unused(entity)?;
-        Ok(Medium::new(name.clone(), transform, field, phase))
+        let medium = Medium::new(name.clone(), transform, field, phase);
+        let [_, majorant] = medium.majorants.density_range();
+        if !(majorant * medium.field.extinction()).is_finite() {
+            let error =
+                entity.error(format!("the density of medium \"{name}\" has no upper bound"));
+            return Err(error.help(
+                "limit it in the shader with `min`, also where a division by 0 is possible; \
+                 `lightbound shader bound` shows bounds",
+            ));
+        }
+        Ok(medium)
     }
 
     fn homogeneous(&mut self, entity: &Entity) -> Result<Homogeneous, SceneError> {

@@ -1,4 +1,4 @@
-/// Fractional Brownian motion: six octaves of gradient noise (Perlin 2002), above a threshold.
+//! Fractional Brownian motion: six octaves of gradient noise (Perlin 2002), above a threshold.
 
 struct Medium {
     /// Noise cells per unit of length. range: (0, 1000], default: 1

@@ -57,7 +57,7 @@ use crate::ir::{Emit, Function, Op, Type, Value};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, BoundSides, Input, Lifted, Options};
-use crate::passes;
+use crate::passes::{self, unroll};
 use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations};
 use crate::target::Target;
 use crate::texture::Texture;
@@ -96,6 +96,9 @@ pub enum Ranges {
     /// which excludes −0, unless their declared range contains negative numbers.
     Paper,
 }
+
+/// Greatest number of operations in an unrolled loop of a density.
+const MAX_UNROLLED_DENSITY: usize = 1 << 13;
 
 /// The function to bound, a point shader with descriptions of its inputs: the integrand s of a
 /// material or the density of a medium.
@@ -146,6 +149,11 @@ impl Integrand {
     ) -> Result<Integrand, ShaderError> {
         let local = passes::optimize(&shader.function(entry, settings)?);
         let point = match frame {
+            // Without loops, ranges are known: those of coordinates that grow from octave to octave
+            // would be infinite.
+            Frame::Local if entry == Entry::Density => {
+                unroll::run_up_to(&local, Rules::Exact, MAX_UNROLLED_DENSITY)
+            }
             Frame::Local => local,
             Frame::World => passes::optimize(&to_world(&local)),
         };

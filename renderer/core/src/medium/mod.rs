@@ -18,7 +18,7 @@ mod tracking;
 
 pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
-pub use majorant_tree::{MajorantTree, Segment, Segments};
+pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
 pub use shader_field::{ShaderField, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
@@ -103,7 +103,7 @@ impl Medium {
         field: Box<dyn Field>,
         phase: ShaderInstance,
     ) -> Medium {
-        let majorants = MajorantTree::build(&*field, &transform);
+        let majorants = MajorantTree::build(&*field, &transform, TreeOptions::default());
         Medium { name, transform, field, majorants, phase }
     }
 

@@ -7,6 +7,7 @@
 //!
 //! Coefficients are per unit of length in render space, whatever the scale of a medium's own space.
 
+mod cloud;
 mod density_field;
 mod grid;
 mod majorant_tree;
@@ -15,6 +16,7 @@ mod rgb_field;
 mod sparse_grid;
 mod tracking;
 
+pub use cloud::CloudField;
 pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments};

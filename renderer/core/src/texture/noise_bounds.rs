@@ -2,9 +2,9 @@
 //!
 //! Within a cell of the lattice, noise is a polynomial of degree 6 along each axis: linear functions,
 //! the dot products with the gradients at the eight corners, times quintic weights. In the Bernstein
-//! basis of a box, the coefficients of a polynomial bound its values. They are tight: from boxes of a
-//! quarter of a cell on, the error is a small fraction of the range. Boxes that reach into more than
-//! two cells along an axis have the range of noise everywhere.
+//! basis of a box, the coefficients of a polynomial bound its values (Cargo, Shisha 1966). For boxes
+//! up to a quarter of a cell, the excess is a small fraction of the range. Boxes that reach into more
+//! than two cells along an axis have the range of noise everywhere.
 //!
 //! Bounds on [`noise`](super::noise::noise) contain its floats, see [`ROUNDING`].
 

@@ -144,6 +144,10 @@ fn differences_range(b: Aabb) -> [Vec3; 2] {
 }
 
 impl Field for CloudField {
+    fn kind(&self) -> &'static str {
+        "cloud"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         Some(self.bounds)
     }

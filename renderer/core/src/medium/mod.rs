@@ -44,6 +44,11 @@ pub struct MediumPoint {
 /// The extinction is a density times [`Field::extinction`], channel by channel at most: the density
 /// bounds all channels.
 pub trait Field: Debug + Send + Sync {
+    /// Returns in a few words how the properties are given.
+    fn kind(&self) -> &'static str {
+        "procedural"
+    }
+
     /// Returns the box outside of which there is no medium; `None` if it is everywhere.
     fn bounds(&self) -> Option<Aabb>;
 
@@ -101,6 +106,11 @@ impl Medium {
         self.field.emits()
     }
 
+    /// Returns an upper bound on the extinction coefficient of each channel everywhere, 1/m.
+    pub fn max_extinction(&self) -> Vec3 {
+        self.majorants.density_range()[1] * self.field.extinction()
+    }
+
     /// Returns a lower bound on the extinction coefficient of all channels everywhere, 1/m.
     pub fn min_extinction(&self) -> f32 {
         match self.field.bounds() {
@@ -115,6 +125,10 @@ impl Medium {
 pub struct Homogeneous(pub MediumPoint);
 
 impl Field for Homogeneous {
+    fn kind(&self) -> &'static str {
+        "homogeneous"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         None
     }

@@ -7,12 +7,33 @@ use lightbound_math::spectrum::blackbody_radiance;
 use lightbound_math::{Vec3, vec3};
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Source};
+use lightbound_shader::Shader;
+use std::sync::Arc;
+
+/// Densities that scenes may name.
+const DENSITIES: [(&str, &str); 2] = [
+    (
+        "haze.wgsl",
+        "struct Medium {
+            /// range: [0, 9], default: 2
+            height: f32,
+        }
+        fn density(p: vec3f, m: Medium) -> f32 { return m.height - p.y; }
+        fn albedo(p: vec3f, m: Medium) -> vec3f { return vec3f(0.25, 0.5, p.x); }
+        fn emission(p: vec3f, m: Medium) -> vec3f { return vec3f(p.z); }",
+    ),
+    ("pole.wgsl", "fn density(p: vec3f) -> f32 { return 1.0 / p.x; }"),
+];
 
 /// Loads a scene; returns its warnings, too.
 fn load(text: &str) -> (Result<LoadedScene, SceneError>, Vec<String>) {
     let overrides = Overrides { resolution: Some((8, 8)), ..Overrides::default() };
     let mut diagnostics = Diagnostics::new(false);
-    let loaded = load_source(&Source::memory("m.pbrt", text), &[], &overrides, &mut diagnostics);
+    let shaders = DENSITIES.map(|(name, text)| {
+        (name.to_owned(), Arc::new(Shader::parse(name, text).expect("the shader is valid")))
+    });
+    let source = Source::memory("m.pbrt", text);
+    let loaded = load_source(&source, &shaders, &overrides, &mut diagnostics);
     let warnings = diagnostics.warnings().iter().map(ToString::to_string).collect();
     (loaded, warnings)
 }
@@ -296,6 +317,22 @@ fn subsurface_without_media_is_diffuse() {
 }
 
 #[test]
+fn densities_may_be_shaders() {
+    let medium = medium(
+        "\"string type\" \"shader\" \"string filename\" \"haze.wgsl\" \"float height\" 3
+         \"rgb sigma_s\" [1 2 3] \"rgb sigma_a\" [1 2 3] \"float scale\" 0.5
+         \"rgb Le\" [1 2 3] \"float Lescale\" 2 \"point3 p0\" [0 -1 0] \"point3 p1\" [1 4 1]",
+    );
+    let extinction = 2.5 * vec3(1.0, 2.0, 3.0);
+    let albedo = vec3(0.25, 0.5, 0.75);
+    let emission = extinction * (1.0 - albedo) * 0.5 * vec3(2.0, 4.0, 6.0);
+    let point = at(&medium, vec3(0.75, 0.5, 0.5));
+    assert_eq!(point, MediumPoint { extinction, albedo, emission });
+    assert_eq!(at(&medium, vec3(0.5, 3.5, 0.5)).extinction, Vec3::ZERO);
+    assert_eq!(medium.majorants.density_range(), [0.0, 4.0]);
+}
+
+#[test]
 fn invalid_media_are_errors() {
     let of_medium = |parameters: &str| {
         error(&format!("WorldBegin MakeNamedMedium \"m\" \"string type\" {parameters}"))
@@ -309,6 +346,10 @@ fn invalid_media_are_errors() {
         (r#""homogeneous" "string phase" "nosuch.wgsl""#, "was not found"),
         (r#""homogeneous" "string phase" "diffuse""#, "is a BRDF, not a phase function"),
         (r#""homogeneous" "string phase" "henyey_greenstein" "float g" 2"#, "out of range"),
+        (r#""shader""#, "needs a shader; give \"string filename\""),
+        (r#""shader" "string filename" "diffuse""#, "is a BRDF, not a density"),
+        (r#""shader" "string filename" "pole.wgsl""#, "has no upper bound; limit it"),
+        (r#""shader" "string filename" "haze.wgsl" "float height" 10"#, "is 10, out of range"),
         (r#""nanovdb""#, "needs a file"),
         (r#""nanovdb" "string filename" "nosuch.nvdb""#, "cannot be read"),
         (r#""uniformgrid""#, "needs densities"),
@@ -345,6 +386,10 @@ fn invalid_media_are_errors() {
         let error = error(&format!("WorldBegin Material \"subsurface\" {parameters}"));
         assert!(error.contains(part), "{parameters}: {error}");
     }
+    let textured = "WorldBegin Texture \"t\" \"float\" \"constant\"
+        MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
+        \"texture height\" \"t\"";
+    assert!(error(textured).contains("\"height\" is a texture"));
     let surface = "WorldBegin Material \"shader\" \"string filename\" \"henyey_greenstein\"";
     assert!(error(surface).contains("is a phase function, not a BRDF"));
     let flat = "WorldBegin Scale 1 0 1 MakeNamedMedium \"m\" \"string type\" \"uniformgrid\"

@@ -12,7 +12,7 @@ pub mod lightcuts;
 pub mod material_bound;
 mod medium_rays;
 #[cfg(test)]
-mod medium_testing;
+pub(crate) mod medium_testing;
 mod mix;
 mod path;
 mod sample_components;

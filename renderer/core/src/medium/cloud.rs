@@ -40,7 +40,7 @@ const LACUNARITY: f32 = 1.99;
 const STEP: f32 = 0.01;
 
 /// Upper bound on the rounding error of a finite difference.
-const DIFFERENCE_ROUNDING: f64 = 2.1 * ROUNDING / STEP as f64;
+const DIFFERENCE_ROUNDING: f64 = 2.1 * ROUNDING as f64 / STEP as f64;
 
 impl CloudField {
     /// Largest magnitude of `density`, `wispiness` and `frequency`. With coordinates up to
@@ -131,7 +131,7 @@ fn differences_range(b: Aabb) -> [Vec3; 2] {
     let ranges = [0, 1, 2].map(|axis| {
         let mut swept = b;
         swept.max[axis] += STEP;
-        let [lo, hi] = derivative_range(swept, axis);
+        let [lo, hi] = derivative_range(swept, axis).map(f64::from);
         // Adding the step rounds by up to half an ulp; far from the origin, it may vanish or double.
         let magnitude = f64::from(swept.min[axis].abs().max(swept.max[axis].abs()));
         let error = (magnitude * f64::from(f32::EPSILON / 2.0) * 1.01 / f64::from(STEP)).min(1.0);

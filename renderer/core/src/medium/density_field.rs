@@ -60,7 +60,7 @@ pub enum Emission {
     /// A radiance in linear sRGB, times a factor that varies in space.
     Radiance(Vec3, Grid<f32>),
     /// That of a black body with a temperature that varies in space, times a factor.
-    BlackBody(BlackBody, Grid<f32>),
+    BlackBody(Box<BlackBody>, Grid<f32>),
 }
 
 /// Temperatures, and the colours of black bodies in their range.
@@ -233,7 +233,8 @@ mod tests {
         };
         assert!(body(99.0, 0.0).is_none() && body(101.0, 0.0).is_some());
         for celsius in [700.0, 1234.5, 6000.0, 40000.0] {
-            let emission = Emission::BlackBody(body(celsius, -273.0).unwrap(), factor.clone());
+            let emission =
+                Emission::BlackBody(Box::new(body(celsius, -273.0).unwrap()), factor.clone());
             let emission = at(&glow(emission), p).emission;
             let expected = 2.0 * vec3(0.5, 3.0, 0.0) * 3.0 * blackbody_radiance(celsius + 273.0);
             let error = (emission - expected).length() / expected.length();

@@ -1,35 +1,80 @@
-//! Majorants and minorants of a medium's density over boxes.
+//! Majorants and minorants of a medium's density: an octree of boxes.
+//!
+//! A cell is split while null collisions in it cost more than the cells that replace it. The most
+//! wasteful cells come first, until a budget of nodes is spent. Work is counted and not timed, so
+//! the tree, and with it each pixel, is the same on all machines.
 
 use super::Field;
-use lightbound_math::{Aabb, Vec3};
+use lightbound_math::{Aabb, Transform, Vec3};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 /// Bounds on the density of a medium.
 #[derive(Clone, Debug)]
 pub struct MajorantTree {
     /// Box outside of which there is no medium; `None` if it is everywhere.
     bounds: Option<Aabb>,
+    /// The root comes first, and the children of a node are consecutive: bit k of their position is
+    /// set in the upper half of axis k.
+    nodes: Vec<Node>,
+    /// Minimum and maximum of all leaves.
     density: [f32; 2],
 }
 
-/// A part of a ray within one box.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// Minimum and maximum of the density.
+    density: [f32; 2],
+    /// Index of the first child; 0 in leaves.
+    children: u32,
+}
+
+/// A part of a ray within one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// Ray parameters of its ends.
     pub t: [f32; 2],
-    /// The box, in the medium's own space.
+    /// The cell, in the medium's own space.
     pub cell: Aabb,
-    /// Minimum and maximum of the density in the box.
+    /// Minimum and maximum of the density in the cell.
     pub density: [f32; 2],
 }
 
-/// The segments of a ray, from its start to its end. Parts without a medium are left out.
+/// The segments of a ray, from its start to its end. Cells without a medium are left out.
 #[derive(Clone, Debug)]
 pub struct Segments<'a> {
     tree: &'a MajorantTree,
     o: Vec3,
     d: Vec3,
+    inverse_d: Vec3,
     t: [f32; 2],
 }
+
+/// A leaf that may be split. The greatest is the most wasteful.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Candidate {
+    /// Volume relative to the root × difference of maximum and minimum.
+    priority: f32,
+    node: u32,
+    /// Depth below the root.
+    level: u32,
+    /// Position among the cells of the level.
+    position: [u32; 3],
+}
+
+/// Greatest number of nodes: 6 MB.
+const MAX_NODES: usize = 1 << 19;
+
+/// Greatest depth.
+const MAX_LEVEL: u32 = 12;
+
+/// Expected number of null collisions in a ray across a cell, at most, from which it is split.
+/// Crossing one more cell costs about as much as a null collision.
+const SPLIT_DEPTH: f32 = 1.0;
+
+/// Boxes whose densities are bounded together.
+const CHUNK: usize = 256;
 
 impl Segment {
     /// No part of a ray.
@@ -38,13 +83,79 @@ impl Segment {
 }
 
 impl MajorantTree {
-    /// Builds the tree of a field.
-    pub fn build(field: &dyn Field) -> MajorantTree {
+    /// Builds the tree of a field. `transform` is that from the medium's own space to render space.
+    pub fn build(field: &dyn Field, transform: &Transform) -> MajorantTree {
+        MajorantTree::with_budget(field, transform, MAX_NODES, SPLIT_DEPTH)
+    }
+
+    /// Builds a tree of at most `max_nodes` nodes. Cells are split if the expected number of null
+    /// collisions along their longest edge may be greater than `split_depth`.
+    pub fn with_budget(
+        field: &dyn Field,
+        transform: &Transform,
+        max_nodes: usize,
+        split_depth: f32,
+    ) -> MajorantTree {
         let bounds = field.bounds();
         let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
-        let mut density = Vec::new();
-        field.density_bounds(&[bounds.unwrap_or(everywhere)], &mut density);
-        MajorantTree { bounds, density: density[0] }
+        let root = density_bounds(field, &[bounds.unwrap_or(everywhere)])[0];
+        let mut tree = MajorantTree {
+            bounds,
+            nodes: vec![Node { density: root, children: 0 }],
+            density: root,
+        };
+        let Some(bounds) = bounds else { return tree };
+        let size = bounds.max - bounds.min;
+        let edges = [size.x * Vec3::X, size.y * Vec3::Y, size.z * Vec3::Z];
+        let longest = edges.map(|edge| transform.vector(edge).length()).into_iter();
+        let depth = longest.fold(0.0, f32::max) * field.extinction().max_element();
+        let candidate = |nodes: &[Node], node: u32, level: u32, position: [u32; 3]| {
+            let [min, max] = nodes[node as usize].density;
+            let cells = (1u32 << level) as f32;
+            let priority = (max - min) / (cells * cells * cells);
+            let splits = level < MAX_LEVEL && (max - min) * depth > split_depth * cells;
+            splits.then_some(Candidate { priority, node, level, position })
+        };
+        let mut candidates = BinaryHeap::from_iter(candidate(&tree.nodes, 0, 0, [0; 3]));
+        let mut split = Vec::new();
+        while let Some(first) = candidates.peek() {
+            // The children of the first have at most this priority.
+            let min_priority = first.priority / 8.0;
+            split.clear();
+            let budget = (max_nodes - tree.nodes.len().min(max_nodes)) / 8;
+            while let Some(next) = candidates.peek()
+                && next.priority >= min_priority
+                && split.len() < budget
+            {
+                split.extend(candidates.pop());
+            }
+            if split.is_empty() {
+                break;
+            }
+            let boxes: Vec<Aabb> = split
+                .iter()
+                .flat_map(|parent| (0..8).map(|child| cell(&bounds, parent.child(child))))
+                .collect();
+            let densities = density_bounds(field, &boxes);
+            for (parent, densities) in split.iter().zip(densities.chunks_exact(8)) {
+                let children = tree.nodes.len() as u32;
+                let [min, max] = tree.nodes[parent.node as usize].density;
+                tree.nodes[parent.node as usize].children = children;
+                tree.nodes.extend(densities.iter().map(|density| Node {
+                    density: [density[0].max(min), density[1].min(max)],
+                    children: 0,
+                }));
+                candidates.extend((0..8).filter_map(|child| {
+                    let (level, position) = parent.child(child);
+                    candidate(&tree.nodes, children + child, level, position)
+                }));
+            }
+        }
+        let leaves = tree.nodes.iter().filter(|node| node.children == 0);
+        tree.density = leaves.fold([f32::INFINITY, 0.0], |[min, max], node| {
+            [min.min(node.density[0]), max.max(node.density[1])]
+        });
+        tree
     }
 
     /// Returns the minimum and maximum of the density within the medium.
@@ -52,10 +163,140 @@ impl MajorantTree {
         self.density
     }
 
+    /// Returns the number of cells: leaves of the tree.
+    pub fn cells(&self) -> usize {
+        self.nodes.iter().filter(|node| node.children == 0).count()
+    }
+
+    /// Returns the mean of the minima and of the maxima over the volume of the medium.
+    pub fn mean_density_range(&self) -> [f64; 2] {
+        self.mean_of(0)
+    }
+
+    fn mean_of(&self, node: u32) -> [f64; 2] {
+        let Node { density, children } = self.nodes[node as usize];
+        if children == 0 {
+            return density.map(f64::from);
+        }
+        (children..children + 8)
+            .map(|child| self.mean_of(child))
+            .fold([0.0; 2], |sum, mean| [sum[0] + mean[0] / 8.0, sum[1] + mean[1] / 8.0])
+    }
+
     /// Returns the segments between the parameters `t` of a ray in the medium's own space. `d` need
     /// not be a unit vector.
     pub fn segments(&self, o: Vec3, d: Vec3, t: [f32; 2]) -> Segments<'_> {
-        Segments { tree: self, o, d, t }
+        let t = match self.bounds {
+            None => t,
+            Some(bounds) => {
+                let (a, b) = ((bounds.min - o) / d, (bounds.max - o) / d);
+                let (near, far) = (a.min(b).max_element(), a.max(b).min_element());
+                [near.max(t[0]), far.min(t[1])]
+            }
+        };
+        Segments { tree: self, o, d, inverse_d: 1.0 / d, t }
+    }
+}
+
+/// Bounds the density in boxes. An unknown density has no bounds.
+fn density_bounds(field: &dyn Field, boxes: &[Aabb]) -> Vec<[f32; 2]> {
+    let chunk = |boxes: &[Aabb]| {
+        let mut out = Vec::with_capacity(boxes.len());
+        field.density_bounds(boxes, &mut out);
+        out
+    };
+    let mut all: Vec<[f32; 2]> = boxes.par_chunks(CHUNK).flat_map_iter(chunk).collect();
+    for [min, max] in &mut all {
+        *min = min.max(0.0);
+        *max = if max.is_nan() { f32::INFINITY } else { max.max(0.0) };
+    }
+    all
+}
+
+/// Returns the cell at a position of a level.
+fn cell(bounds: &Aabb, (level, position): (u32, [u32; 3])) -> Aabb {
+    let corner = |offset: u32| {
+        Vec3::from_array(std::array::from_fn(|axis| {
+            plane(bounds, axis, position[axis] + offset, level)
+        }))
+    };
+    Aabb { min: corner(0), max: corner(1) }
+}
+
+/// Returns the coordinate of the lower face of a cell at a position of a level. Cells of different
+/// levels share their faces exactly.
+#[inline]
+fn plane(bounds: &Aabb, axis: usize, position: u32, level: u32) -> f32 {
+    let (min, max) = (bounds.min[axis], bounds.max[axis]);
+    let cells = 1u32 << level;
+    if position == cells {
+        return max;
+    }
+    (min + (max - min) * (position as f32 / cells as f32)).min(max)
+}
+
+impl Candidate {
+    /// Returns level and position of a child.
+    fn child(&self, child: u32) -> (u32, [u32; 3]) {
+        let position = std::array::from_fn(|axis| 2 * self.position[axis] + ((child >> axis) & 1));
+        (self.level + 1, position)
+    }
+}
+
+impl Eq for Candidate {}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Candidate) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Candidate) -> Ordering {
+        // Of equal cells, the older one is first.
+        self.priority.total_cmp(&other.priority).then(other.node.cmp(&self.node))
+    }
+}
+
+impl Segments<'_> {
+    /// Finds the leaf at the current point of the ray. Returns its bounds on the density, its cell,
+    /// and the ray parameter where the ray leaves it.
+    #[inline]
+    fn locate(&self) -> Segment {
+        let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
+        let [t, mut exit] = self.t;
+        let nodes = &self.tree.nodes;
+        let mut node = nodes[0];
+        let Some(bounds) = self.tree.bounds else {
+            return Segment { t: self.t, cell: everywhere, density: node.density };
+        };
+        let (mut cell, mut position, mut level) = (bounds, [0u32; 3], 0);
+        while node.children != 0 {
+            level += 1;
+            let mut child = 0;
+            for (axis, position) in position.iter_mut().enumerate() {
+                let middle = plane(&bounds, axis, 2 * *position + 1, level);
+                let crossing = (middle - self.o[axis]) * self.inverse_d[axis];
+                let is_upper = match self.d[axis] {
+                    d if d > 0.0 => crossing <= t,
+                    d if d < 0.0 => crossing > t,
+                    _ => self.o[axis] >= middle,
+                };
+                // Without progress along the axis, the crossing is infinite or NaN.
+                if crossing > t {
+                    exit = exit.min(crossing);
+                }
+                *position = 2 * *position + u32::from(is_upper);
+                if is_upper {
+                    cell.min[axis] = middle;
+                } else {
+                    cell.max[axis] = middle;
+                }
+                child |= u32::from(is_upper) << axis;
+            }
+            node = nodes[(node.children + child) as usize];
+        }
+        Segment { t: [t, exit], cell, density: node.density }
     }
 }
 
@@ -63,12 +304,149 @@ impl Iterator for Segments<'_> {
     type Item = Segment;
 
     fn next(&mut self) -> Option<Segment> {
-        let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
-        let cell = self.tree.bounds.unwrap_or(everywhere);
-        let (a, b) = ((cell.min - self.o) / self.d, (cell.max - self.o) / self.d);
-        let (near, far) = (a.min(b).max_element(), a.max(b).min_element());
-        let t = [near.max(self.t[0]), far.min(self.t[1])];
-        self.t[0] = f32::INFINITY;
-        (t[0] < t[1]).then_some(Segment { t, cell, density: self.tree.density })
+        while self.t[0] < self.t[1] {
+            let segment = self.locate();
+            self.t[0] = segment.t[1];
+            if segment.density[1] > 0.0 {
+                return Some(segment);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::medium::MediumPoint;
+    use glam::{DAffine3, DVec3};
+    use lightbound_math::vec3;
+    use proptest::prelude::*;
+
+    const BOX: Aabb = Aabb { min: vec3(-1.0, 0.0, 2.0), max: vec3(3.0, 1.0, 2.5) };
+
+    /// A ball of density 1 in a thin haze, with bounds that are exact.
+    #[derive(Debug)]
+    struct Ball {
+        center: Vec3,
+        radius: f32,
+        haze: f32,
+    }
+
+    impl Ball {
+        fn density(&self, p: Vec3) -> f32 {
+            if (p - self.center).length_squared() <= self.radius * self.radius {
+                1.0
+            } else {
+                self.haze
+            }
+        }
+    }
+
+    impl Field for Ball {
+        fn bounds(&self) -> Option<Aabb> {
+            Some(BOX)
+        }
+
+        fn emits(&self) -> bool {
+            false
+        }
+
+        fn extinction(&self) -> Vec3 {
+            vec3(100.0, 10.0, 1.0)
+        }
+
+        fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
+            out.clear();
+            out.extend(boxes.iter().map(|b| {
+                let farthest = (b.min - self.center).abs().max((b.max - self.center).abs());
+                let nearest = self.center.max(b.min).min(b.max);
+                [self.density(self.center + farthest), self.density(nearest)]
+            }));
+        }
+
+        fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>) {
+            out.clear();
+            out.extend(points.iter().map(|&p| MediumPoint {
+                extinction: self.extinction() * self.density(p),
+                ..MediumPoint::default()
+            }));
+        }
+    }
+
+    #[test]
+    fn cells_follow_the_density() {
+        let ball = Ball { center: vec3(1.0, 0.5, 2.25), radius: 0.2, haze: 0.0 };
+        let volume = 4.0 / 3.0 * std::f64::consts::PI * 0.008 / 2.0;
+        let mut last = f64::INFINITY;
+        for max_nodes in [1, 100, 1000, 10_000, 100_000] {
+            let tree = MajorantTree::with_budget(&ball, &Transform::IDENTITY, max_nodes, 0.0);
+            assert!(tree.nodes.len() <= max_nodes);
+            assert_eq!(tree.density_range(), [0.0, 1.0]);
+            let [min, max] = tree.mean_density_range();
+            assert!(min <= volume && volume <= max && max <= last);
+            last = max;
+        }
+        assert!(last < 1.15 * volume, "{last} {volume}");
+    }
+
+    #[test]
+    fn thin_media_have_one_cell() {
+        let ball = Ball { center: vec3(1.0, 0.5, 2.25), radius: 0.2, haze: 0.0 };
+        let scaled = |scale: f64| {
+            let map = DAffine3::from_scale(DVec3::splat(scale));
+            MajorantTree::build(&ball, &Transform::new(map).expect("the map is invertible"))
+        };
+        // The longest edge has a length of 4, and an optical depth of 400.
+        assert_eq!(scaled(1.0 / 401.0).cells(), 1);
+        assert!(scaled(1.0).cells() > 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn segments_cover_the_ray_and_bound_the_density(
+            center in prop::array::uniform3(0.0f32..=1.0),
+            ends in prop::array::uniform2(prop::array::uniform3(-0.5f32..=1.5)),
+            axis in 0usize..4,
+            steps in prop::collection::vec(0.0f32..=1.0, 8),
+            haze in prop::sample::select(vec![0.0, 0.25]),
+        ) {
+            let at = |unit: [f32; 3]| BOX.min + (BOX.max - BOX.min) * Vec3::from_array(unit);
+            let ball = Ball { center: at(center), radius: 0.3, haze };
+            let tree = MajorantTree::with_budget(&ball, &Transform::IDENTITY, 2000, 0.0);
+            let [o, mut end] = ends.map(at);
+            if axis < 3 {
+                let moved = end[axis];
+                end = o;
+                end[axis] = moved;
+            }
+            let d = end - o;
+            prop_assume!(d != Vec3::ZERO);
+            let mut covered = 0.0;
+            let mut last = 0.0;
+            for segment in tree.segments(o, d, [0.0, 1.0]) {
+                let [start, end] = segment.t;
+                prop_assert!(last <= start && start < end && end <= 1.0);
+                if haze > 0.0 {
+                    prop_assert!(covered == 0.0 || last == start);
+                }
+                (covered, last) = (covered + end - start, end);
+                for step in &steps {
+                    let p = o + (start + step * (end - start)) * d;
+                    let inside = p.max(segment.cell.min).min(segment.cell.max);
+                    prop_assert!((p - inside).length() < 1e-5);
+                    let density = ball.density(inside);
+                    prop_assert!(segment.density[0] <= density && density <= segment.density[1]);
+                }
+            }
+            // Points outside of all segments have no density.
+            let inside = |p: Vec3| p.cmpge(BOX.min).all() && p.cmple(BOX.max).all();
+            let expected = (0..1000).filter(|i| inside(o + (*i as f32 + 0.5) / 1000.0 * d)).count();
+            if haze > 0.0 {
+                prop_assert!((covered - expected as f32 / 1000.0).abs() < 2.1e-3);
+            } else {
+                prop_assert!(covered <= expected as f32 / 1000.0 + 2.1e-3);
+            }
+        }
     }
 }

@@ -13,6 +13,7 @@ mod grid;
 mod majorant_tree;
 mod range_tree;
 mod rgb_field;
+mod shader_field;
 mod sparse_grid;
 mod tracking;
 
@@ -21,6 +22,7 @@ pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments};
 pub use rgb_field::RgbField;
+pub use shader_field::{ShaderField, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 
@@ -101,6 +103,17 @@ impl MediumInterface {
 }
 
 impl Medium {
+    /// Creates a medium, and computes its majorants.
+    pub fn new(
+        name: String,
+        transform: Transform,
+        field: Box<dyn Field>,
+        phase: ShaderInstance,
+    ) -> Medium {
+        let majorants = MajorantTree::build(&*field, &transform);
+        Medium { name, transform, field, majorants, phase }
+    }
+
     /// Returns whether the medium emits light.
     pub fn emits(&self) -> bool {
         self.field.emits()

@@ -6,7 +6,7 @@ use crate::camera::Camera;
 use crate::geometry::{Geometry, Primitive, Shape};
 use crate::light::{AnyLight, AreaLight, Lights};
 use crate::material::{Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance};
-use crate::medium::{Field, MajorantTree, Medium, MediumInterface};
+use crate::medium::{Field, Medium, MediumInterface};
 use glam::DVec3;
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Arena, Settings, Shader, Target};
@@ -138,8 +138,7 @@ impl SceneBuilder {
         (phase_name, wgsl, values): (&str, &str, &[(&str, &[f64])]),
     ) -> Result<MediumId, MaterialError> {
         let phase = self.shader_instance(phase_name, wgsl, values)?;
-        let majorants = MajorantTree::build(&*field);
-        self.media.push(Medium { name: name.to_owned(), transform, field, majorants, phase });
+        self.media.push(Medium::new(name.to_owned(), transform, field, phase));
         Ok(MediumId(self.media.len() as u32 - 1))
     }
 

@@ -12,18 +12,18 @@ use super::noise::gradient;
 use lightbound_math::Aabb;
 
 /// Upper bound on |noise| without rounding errors.
-pub(crate) const MAX_NOISE: f64 = 1.04;
+pub(crate) const MAX_NOISE: f32 = 1.04;
 
 /// Upper bound on the magnitude of each derivative of noise, without rounding errors.
-pub(crate) const MAX_DERIVATIVE: f64 = 3.8;
+pub(crate) const MAX_DERIVATIVE: f32 = 3.8;
 
-/// Upper bound on the rounding error of noise in floats.
+/// Upper bound on the sum of the rounding errors of noise and of its bounds.
 ///
 /// With the unit roundoff ε = 2⁻²⁴, a weight has an error of at most 130 ε: its powers have up to
 /// four roundings and coefficients of 6, 15 and 10. The two values that it blends are within ±2, so
 /// each of the three steps of interpolation adds at most 4 · 130 ε + 6 ε; dot products have errors
-/// of 4 ε. The sum is below 1600 ε < 2⁻¹³. The rest of the margin covers bounds, in doubles.
-pub(crate) const ROUNDING: f64 = 1.0 / 8192.0;
+/// of 4 ε. The sum is below 1600 ε, that of the bounds below 100 ε, and the total below 2⁻¹³.
+pub(crate) const ROUNDING: f32 = 1.0 / 8192.0;
 
 /// Coordinates of greater magnitude have the range of noise everywhere.
 const MAX_COORDINATE: f32 = (1 << 22) as f32;
@@ -33,6 +33,9 @@ const DEGREE: usize = 6;
 
 /// Coefficients of a polynomial along an axis.
 type Polynomial = [f64; DEGREE + 1];
+
+/// The same, as two SIMD registers: the last coefficient is repeated.
+type Lanes = [f32; DEGREE + 2];
 
 /// Weights of the two sides of a cell, 1 − w and w, with w = 6t⁵ − 15t⁴ + 10t³. Coefficients of
 /// powers of the coordinate t in the cell.
@@ -45,20 +48,21 @@ const MOMENTS: [Polynomial; 2] =
 
 /// The polynomials of an axis in the Bernstein basis of an interval.
 struct Axis {
-    weights: [Polynomial; 2],
-    moments: [Polynomial; 2],
+    weights: [Lanes; 2],
+    moments: [Lanes; 2],
 }
 
 /// Returns the least and greatest value of [`noise`](super::noise::noise) in a box, which may be too
 /// small and too large. Coordinates are finite.
 pub(crate) fn noise_range(b: Aabb) -> [f32; 2] {
     let [lo, hi] = range(b, MAX_NOISE, |_, polynomial| polynomial);
-    [(lo - ROUNDING) as f32, (hi + ROUNDING) as f32]
+    [lo - ROUNDING, hi + ROUNDING]
 }
 
 /// Returns the least and greatest derivative along an axis in a box, which may be too small and too
-/// large. It is the derivative of noise without rounding errors.
-pub(crate) fn derivative_range(b: Aabb, axis: usize) -> [f64; 2] {
+/// large, by rounding errors of up to [`ROUNDING`]. It is the derivative of noise without rounding
+/// errors.
+pub(crate) fn derivative_range(b: Aabb, axis: usize) -> [f32; 2] {
     range(b, MAX_DERIVATIVE, |k, polynomial| match k == axis {
         true => derivative(polynomial),
         false => polynomial,
@@ -67,7 +71,7 @@ pub(crate) fn derivative_range(b: Aabb, axis: usize) -> [f64; 2] {
 
 /// Returns the range of noise, or of a derivative, in a box: at most ±`max`. `along` transforms the
 /// polynomials of an axis.
-fn range(b: Aabb, max: f64, along: impl Fn(usize, Polynomial) -> Polynomial) -> [f64; 2] {
+fn range(b: Aabb, max: f32, along: impl Fn(usize, Polynomial) -> Polynomial) -> [f32; 2] {
     let (first, last) = (b.min.floor(), b.max.floor());
     let is_small = (last - first).max_element() <= 1.0;
     if !is_small || b.min.abs().max(b.max.abs()).max_element() > MAX_COORDINATE {
@@ -80,12 +84,12 @@ fn range(b: Aabb, max: f64, along: impl Fn(usize, Polynomial) -> Polynomial) -> 
             let corner = f64::from(cell);
             let lo = (f64::from(b.min[axis]) - corner).max(0.0);
             let hi = (f64::from(b.max[axis]) - corner).min(1.0);
-            let convert = |polynomial| bernstein(along(axis, polynomial), lo, hi);
+            let convert = |polynomial| lanes(bernstein(along(axis, polynomial), lo, hi));
             (cell, Axis { weights: WEIGHTS.map(convert), moments: MOMENTS.map(convert) })
         };
         cells.map(part).collect::<Vec<_>>()
     });
-    let [mut lo, mut hi] = [f64::INFINITY, f64::NEG_INFINITY];
+    let [mut lo, mut hi] = [f32::INFINITY, f32::NEG_INFINITY];
     for (k, z) in &parts[2] {
         for (j, y) in &parts[1] {
             for (i, x) in &parts[0] {
@@ -98,17 +102,16 @@ fn range(b: Aabb, max: f64, along: impl Fn(usize, Polynomial) -> Polynomial) -> 
 }
 
 /// Returns the least and greatest coefficient of noise in the Bernstein basis of a part of a cell.
-fn cell_range(cell: [i32; 3], [x, y, z]: [&Axis; 3]) -> [f64; 2] {
+fn cell_range(cell: [i32; 3], [x, y, z]: [&Axis; 3]) -> [f32; 2] {
     // Noise is Σ weight · g · (p − corner) over the corners. For each side along x: the sum without
     // the x components of gradients, and the sum of these components, in y and z.
-    let mut sides = [[[[0.0; DEGREE + 1]; DEGREE + 1]; 2]; 2];
+    let mut sides = [[[[0.0; DEGREE + 2]; DEGREE + 1]; 2]; 2];
     for (side, [rest, gx]) in sides.iter_mut().enumerate() {
         for j in 0..2 {
-            let mut sums = [[0.0; DEGREE + 1]; 3];
+            let mut sums: [Lanes; 3] = [[0.0; DEGREE + 2]; 3];
             for k in 0..2 {
-                let corner = [cell[0] + side as i32, cell[1] + j as i32, cell[2] + k as i32];
-                let g = gradient(corner).map(f64::from);
-                for n in 0..=DEGREE {
+                let g = gradient([cell[0] + side as i32, cell[1] + j as i32, cell[2] + k as i32]);
+                for n in 0..DEGREE + 2 {
                     sums[0][n] += g[0] * z.weights[k][n];
                     sums[1][n] += g[1] * z.weights[k][n];
                     sums[2][n] += g[2] * z.moments[k][n];
@@ -116,27 +119,35 @@ fn cell_range(cell: [i32; 3], [x, y, z]: [&Axis; 3]) -> [f64; 2] {
             }
             for m in 0..=DEGREE {
                 let (weight, moment) = (y.weights[j][m], y.moments[j][m]);
-                for n in 0..=DEGREE {
+                for n in 0..DEGREE + 2 {
                     gx[m][n] += weight * sums[0][n];
                     rest[m][n] += moment * sums[1][n] + weight * sums[2][n];
                 }
             }
         }
     }
-    let [mut lo, mut hi] = [f64::INFINITY, f64::NEG_INFINITY];
+    // Comparisons compile to SIMD instructions, unlike `f32::min`.
+    let min = |a: f32, b: f32| if a < b { a } else { b };
+    let max = |a: f32, b: f32| if a > b { a } else { b };
+    let [[rest0, gx0], [rest1, gx1]] = &sides;
+    let (mut lo, mut hi) = ([f32::INFINITY; DEGREE + 2], [f32::NEG_INFINITY; DEGREE + 2]);
     for l in 0..=DEGREE {
+        let ([w0, w1], [m0, m1]) = (x.weights.map(|w| w[l]), x.moments.map(|m| m[l]));
         for m in 0..=DEGREE {
-            for n in 0..=DEGREE {
-                let side = |i: usize| {
-                    let [rest, gx] = &sides[i];
-                    x.weights[i][l] * rest[m][n] + x.moments[i][l] * gx[m][n]
-                };
-                let coefficient = side(0) + side(1);
-                (lo, hi) = (lo.min(coefficient), hi.max(coefficient));
+            for n in 0..DEGREE + 2 {
+                let first = w0 * rest0[m][n] + m0 * gx0[m][n];
+                let coefficient = first + (w1 * rest1[m][n] + m1 * gx1[m][n]);
+                lo[n] = min(lo[n], coefficient);
+                hi[n] = max(hi[n], coefficient);
             }
         }
     }
-    [lo, hi]
+    [lo.into_iter().fold(f32::INFINITY, min), hi.into_iter().fold(f32::NEG_INFINITY, max)]
+}
+
+/// Rounds coefficients to floats.
+fn lanes(polynomial: Polynomial) -> Lanes {
+    std::array::from_fn(|n| polynomial[n.min(DEGREE)] as f32)
 }
 
 /// Returns the derivative of a polynomial.
@@ -247,8 +258,9 @@ mod tests {
     fn noise_and_its_derivatives_have_maxima() {
         // By symmetry, an eighth of a cell is enough. Second derivatives are below 2 · 5.8 · 2 + 8
         // along the axes, and 4 · 1.9² · 2 + 8 else.
-        assert_below(&max_value, MAX_DERIVATIVE, MAX_NOISE, [0.0; 3], 0.5);
-        assert_below(&max_derivative, 37.0, MAX_DERIVATIVE, [0.0; 3], 0.5);
+        let [noise, derivative] = [MAX_NOISE, MAX_DERIVATIVE].map(f64::from);
+        assert_below(&max_value, derivative, noise, [0.0; 3], 0.5);
+        assert_below(&max_derivative, 37.0, derivative, [0.0; 3], 0.5);
     }
 
     #[test]
@@ -291,6 +303,7 @@ mod tests {
             let min = far * Vec3::from_array(min);
             let max = min + Vec3::from_array(exponents.map(|e| 10f32.powf(e)));
             let [lo, hi] = noise_range(Aabb { min, max });
+            let error = 2.0 * f64::from(ROUNDING);
             let derivatives = [0, 1, 2].map(|axis| derivative_range(Aabb { min, max }, axis));
             for unit in units {
                 let p = (min + (max - min) * Vec3::from_array(unit)).clamp(min, max);
@@ -301,9 +314,9 @@ mod tests {
                     beside[axis] = max[axis];
                     let step = f64::from(beside[axis]) - f64::from(p[axis]);
                     let change = f64::from(noise(beside)) - f64::from(value);
-                    let [lo, hi] = derivative.map(|slope| slope * step);
-                    prop_assert!(change >= lo - 2.0 * ROUNDING, "{change} {lo}");
-                    prop_assert!(change <= hi + 2.0 * ROUNDING, "{change} {hi}");
+                    let [lo, hi] = derivative.map(|slope| f64::from(slope) * step);
+                    prop_assert!(change >= lo - error, "{change} {lo}");
+                    prop_assert!(change <= hi + error, "{change} {hi}");
                 }
             }
         }

@@ -11,6 +11,7 @@ use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
 use lightbound::material::{Material, ProgramError, Setting, ShaderInstance, library, parameters};
+use lightbound::medium::{ShaderField, ShaderFieldSettings};
 use lightbound::suggestion::did_you_mean;
 use lightbound_shader::texture::SamplerState;
 use lightbound_shader::{Parameter, Scalar, Shader, ShaderError, ShaderKind, Texture};
@@ -83,6 +84,17 @@ impl ShaderUse<'_> {
             _ => self.help("correct the shader, or set its overrides in the material"),
         };
         shader_error(self.entity, &self.label, error).help(remedy)
+    }
+
+    /// Converts an error of compiling the shader.
+    fn program_error(&self, error: ProgramError) -> SceneError {
+        match error {
+            ProgramError::Shader(error) => self.compile_error(error),
+            ProgramError::Compile(error) => self
+                .entity
+                .error(format!("{} cannot be compiled: {error}", self.label))
+                .help("use fewer and smaller arrays in the shader"),
+        }
     }
 
     /// Expands a single value to all components, and checks the number and range of values.
@@ -217,6 +229,36 @@ impl Builder<'_> {
         Ok(ShaderValues { settings, overrides, lookups, textures })
     }
 
+    /// Compiles the density of a medium.
+    pub(super) fn density(
+        &mut self,
+        shader_use: &ShaderUse,
+        ShaderValues { settings, overrides, lookups, textures }: ShaderValues,
+        medium: ShaderFieldSettings,
+    ) -> Result<ShaderField, SceneError> {
+        let shader = &shader_use.shader;
+        let mut words = Vec::new();
+        for (parameter, setting) in std::iter::zip(shader.settable(), settings) {
+            match setting {
+                Setting::Constant(numbers) => {
+                    words.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
+                }
+                Setting::Varying(_) => {
+                    let name = &parameter.name;
+                    let message = format!("\"{name}\" is a texture ({})", shader_use.label);
+                    let error = shader_use.entity.param_error(name, message);
+                    return Err(error.help(
+                        "give a constant; a density computes what varies from the position, and \
+                         looks up images that it declares",
+                    ));
+                }
+            }
+        }
+        let options = Variant::new(shader_use.index, &overrides, lookups).settings(shader);
+        ShaderField::new(shader, &options, &words, textures, medium)
+            .map_err(|error| shader_use.program_error(error))
+    }
+
     /// Compiles a shader, unless it is cached, and creates an instance of it.
     pub(super) fn instantiate(
         &mut self,
@@ -224,13 +266,8 @@ impl Builder<'_> {
         ShaderValues { settings, overrides, lookups, textures }: ShaderValues,
     ) -> Result<ShaderInstance, SceneError> {
         let variant = Variant::new(shader_use.index, &overrides, lookups);
-        let binding = self.shaders.bind(variant, textures).map_err(|error| match error {
-            ProgramError::Shader(error) => shader_use.compile_error(error),
-            ProgramError::Compile(error) => shader_use
-                .entity
-                .error(format!("{} cannot be compiled: {error}", shader_use.label))
-                .help("use fewer and smaller arrays in the shader"),
-        })?;
+        let binding = self.shaders.bind(variant, textures);
+        let binding = binding.map_err(|error| shader_use.program_error(error))?;
         self.instance(shader_use.entity, binding, settings)
     }
 

@@ -59,7 +59,7 @@ impl Variant {
     }
 
     /// Returns the compiler settings of the variant.
-    fn settings(&self, shader: &Shader) -> Settings {
+    pub fn settings(&self, shader: &Shader) -> Settings {
         let textures =
             std::iter::zip(shader.textures().iter().cloned(), self.samplers.iter().copied())
                 .collect();

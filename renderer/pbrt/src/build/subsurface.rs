@@ -19,7 +19,7 @@ use super::value_checks::ValidValues;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use lightbound::material::{Material, fresnel};
-use lightbound::medium::{Homogeneous, MajorantTree, Medium, MediumPoint};
+use lightbound::medium::{Homogeneous, Medium, MediumPoint};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::{Lookup, Param};
 use lightbound_math::{Transform, Vec3, vec2, vec3};
@@ -74,13 +74,8 @@ impl Builder<'_> {
         let g = Param::from_float(g);
         let phase = self.library(entity, "henyey_greenstein.wgsl", &[("g", g)])?;
         self.warn_unused(entity)?;
-        let medium = Medium {
-            name: name.unwrap_or(&entity.name).to_owned(),
-            transform: Transform::IDENTITY,
-            majorants: MajorantTree::build(&field),
-            field: Box::new(field),
-            phase,
-        };
+        let name = name.unwrap_or(&entity.name).to_owned();
+        let medium = Medium::new(name, Transform::IDENTITY, Box::new(field), phase);
         Ok((material.with_bump(bump), Some(self.media.add(medium))))
     }
 

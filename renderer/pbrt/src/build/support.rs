@@ -122,6 +122,7 @@ uniformgrid: !"float density" 1; "float temperature" 1000; "float temperatureoff
 rgbgrid: !"rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "rgb Le" [1 1 1]; "float Lescale" 2 "rgb Le" [1 1 1]; "float scale" 2; "float g" 0.3; "integer nx" 1; "integer ny" 1; "integer nz" 1; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 cloud: "float density" 2; "float wispiness" 0.5; "float frequency" 3; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float g" 0.3; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 nanovdb: !"string filename" "smoke.nvdb"; "string gridname" "density"; "string temperaturename" "temperature"; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "float g" 0.3; "float Lescale" 2; "float temperatureoffset" 10; "float temperaturecutoff" 10; "float temperaturescale" 2; +"string phase" "henyey_greenstein"
++shader: !+"string filename" "haze.wgsl"; +"rgb sigma_a" [1 2 3]; +"rgb sigma_s" [1 2 3]; +"float scale" 2; +"rgb Le" [1 1 1]; +"float Lescale" 2; +"float g" 0.3; +"point3 p0" [0 0 0]; +"point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 "#;
 
 /// Parameters of 2D textures, for `MAPPING`.
@@ -319,6 +320,7 @@ impl Folder {
                    property list uchar int vertex_indices\nend_header\n0 0 0 0 0\n1 0 0 1 0\n\
                    0 1 0 0 1\n3 0 1 2\n";
         write("mesh.ply", ply.as_bytes());
+        write("haze.wgsl", b"fn density(p: vec3f) -> f32 { return p.x; }");
         write("smoke.nvdb", &crate::nanovdb::testing::smoke());
         write("bronze.bsdf", include_bytes!("../../../../scenes/suite/bronze.bsdf"));
         folder

@@ -142,8 +142,8 @@ impl<'a> CollisionDensity<'a> {
 
     /// Samples a ray parameter. `channel` selects a channel.
     fn sample(&self, u: f32, channel: f32) -> f32 {
-        let positive = (0..3).filter(|&c| self.probability[c] > 0.0);
-        let c = positive.clone().nth((channel * self.channels) as usize).or(positive.last());
+        let mut positive = (0..3).filter(|&c| self.probability[c] > 0.0);
+        let c = positive.clone().nth((channel * self.channels) as usize).or(positive.next_back());
         let c = c.expect("a channel has extinction");
         let mut integral = -libm::log1pf(-u * self.probability[c]) / self.extinction[c];
         for segment in self.segments {

@@ -36,7 +36,7 @@ impl Builder<'_> {
                 let values = Grid::new(bounds, resolution, values.to_vec(), 0.0);
                 let values = Volume::dense(values);
                 self.black_body(entity, values, bounds)?
-                    .map(|body| Emission::BlackBody(body, factor))
+                    .map(|body| Emission::BlackBody(Box::new(body), factor))
             }
             None => (le != Vec3::ZERO).then_some(Emission::Radiance(le, factor)),
         };

@@ -8,6 +8,7 @@ mod grids;
 mod nanovdb;
 mod phase;
 pub(super) mod presets;
+mod shader;
 
 use super::{Builder, Overrides, transform};
 use crate::describe::{Description, MediumEntity, ShapeEntity};
@@ -15,7 +16,7 @@ use crate::diagnostics::SceneError;
 use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
 use lightbound::choice::Choice;
-use lightbound::medium::{Field, Homogeneous, MajorantTree, Medium, MediumInterface, MediumPoint};
+use lightbound::medium::{Field, Homogeneous, Medium, MediumInterface, MediumPoint};
 use lightbound::settings::{IntegratorSettings, MethodName};
 use lightbound::suggestion::did_you_mean;
 use lightbound_math::{Transform, Vec3};
@@ -62,7 +63,7 @@ impl Media {
 }
 
 /// Types of media.
-const MEDIA: [&str; 5] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb"];
+const MEDIA: [&str; 6] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb", "shader"];
 
 /// Integrators of pbrt-v4 that ignore media, there as well.
 const SURFACE_INTEGRATORS: [&str; 6] =
@@ -113,6 +114,7 @@ impl Builder<'_> {
             "rgbgrid" => Box::new(self.rgb_grid(entity)?),
             "nanovdb" => Box::new(self.nanovdb(entity)?),
             "cloud" => Box::new(self.cloud(entity)?),
+            "shader" => Box::new(self.shader_field(entity, name)?),
             other => unreachable!("the medium \"{other}\" is in `MEDIA`"),
         };
         // Without bounds, a medium is the same in all spaces.
@@ -123,8 +125,17 @@ impl Builder<'_> {
         };
         let phase = self.phase(entity, name)?;
         self.warn_unused(entity)?;
-        let majorants = MajorantTree::build(&*field);
-        Ok(Medium { name: name.clone(), transform, field, majorants, phase })
+        let medium = Medium::new(name.clone(), transform, field, phase);
+        let [_, majorant] = medium.majorants.density_range();
+        if !(majorant * medium.field.extinction()).is_finite() {
+            let error =
+                entity.error(format!("the density of medium \"{name}\" has no upper bound"));
+            return Err(error.help(
+                "limit it in the shader with `min`, also where a division by 0 is possible; \
+                 `lightbound shader bound` shows bounds",
+            ));
+        }
+        Ok(medium)
     }
 
     fn homogeneous(&mut self, entity: &Entity) -> Result<Homogeneous, SceneError> {

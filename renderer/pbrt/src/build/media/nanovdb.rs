@@ -71,7 +71,7 @@ impl Builder<'_> {
         };
         let emission = body
             .filter(|_| factor > 0.0)
-            .map(|body| Emission::BlackBody(body, constant(bounds, factor)));
+            .map(|body| Emission::BlackBody(Box::new(body), constant(bounds, factor)));
         Ok(DensityField { bounds, density, extinction, albedo, emission })
     }
 }

@@ -108,15 +108,12 @@ fn cell_range(cell: [i32; 3], [x, y, z]: [&Axis; 3]) -> [f32; 2] {
     let mut sides = [[[[0.0; DEGREE + 2]; DEGREE + 1]; 2]; 2];
     for (side, [rest, gx]) in sides.iter_mut().enumerate() {
         for j in 0..2 {
-            let mut sums: [Lanes; 3] = [[0.0; DEGREE + 2]; 3];
-            for k in 0..2 {
-                let g = gradient([cell[0] + side as i32, cell[1] + j as i32, cell[2] + k as i32]);
-                for n in 0..DEGREE + 2 {
-                    sums[0][n] += g[0] * z.weights[k][n];
-                    sums[1][n] += g[1] * z.weights[k][n];
-                    sums[2][n] += g[2] * z.moments[k][n];
-                }
-            }
+            let g =
+                [0, 1].map(|k| gradient([cell[0] + side as i32, cell[1] + j as i32, cell[2] + k]));
+            let sum = |axis: usize, [near, far]: [Lanes; 2]| -> Lanes {
+                std::array::from_fn(|n| g[0][axis] * near[n] + g[1][axis] * far[n])
+            };
+            let sums = [sum(0, z.weights), sum(1, z.weights), sum(2, z.moments)];
             for m in 0..=DEGREE {
                 let (weight, moment) = (y.weights[j][m], y.moments[j][m]);
                 for n in 0..DEGREE + 2 {

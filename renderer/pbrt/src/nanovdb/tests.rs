@@ -218,7 +218,7 @@ fn damaged_files_do_not_panic() {
 #[test]
 fn chunks_of_blosc_are_decompressed() {
     for length in [1, 3, 500, 1 << 16, (1 << 16) + 7, 200_001] {
-        let bytes: Vec<u8> = (0..length).map(|i: u32| (i / 7 ^ i >> 9) as u8).collect();
+        let bytes: Vec<u8> = (0..length).map(|i: u32| ((i / 7) ^ (i >> 9)) as u8).collect();
         for shuffle in [false, true] {
             let mut out = vec![9];
             super::blosc::decompress(&blosc(&bytes, shuffle), &mut out).unwrap();

@@ -7,6 +7,7 @@
 //!
 //! Coefficients are per unit of length in render space, whatever the scale of a medium's own space.
 
+mod cloud;
 mod density_field;
 mod grid;
 mod majorant_tree;
@@ -16,6 +17,7 @@ mod shader_field;
 mod sparse_grid;
 mod tracking;
 
+pub use cloud::CloudField;
 pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
@@ -44,6 +46,11 @@ pub struct MediumPoint {
 /// The extinction is a density times [`Field::extinction`], channel by channel at most: the density
 /// bounds all channels.
 pub trait Field: Debug + Send + Sync {
+    /// Returns in a few words how the properties are given.
+    fn kind(&self) -> &'static str {
+        "procedural"
+    }
+
     /// Returns the box outside of which there is no medium; `None` if it is everywhere.
     fn bounds(&self) -> Option<Aabb>;
 
@@ -112,6 +119,11 @@ impl Medium {
         self.field.emits()
     }
 
+    /// Returns an upper bound on the extinction coefficient of each channel everywhere, 1/m.
+    pub fn max_extinction(&self) -> Vec3 {
+        self.majorants.density_range()[1] * self.field.extinction()
+    }
+
     /// Returns a lower bound on the extinction coefficient of all channels everywhere, 1/m.
     pub fn min_extinction(&self) -> f32 {
         match self.field.bounds() {
@@ -126,6 +138,10 @@ impl Medium {
 pub struct Homogeneous(pub MediumPoint);
 
 impl Field for Homogeneous {
+    fn kind(&self) -> &'static str {
+        "homogeneous"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         None
     }

@@ -90,6 +90,10 @@ impl ShaderField {
 }
 
 impl Field for ShaderField {
+    fn kind(&self) -> &'static str {
+        "shader"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         Some(self.settings.bounds)
     }

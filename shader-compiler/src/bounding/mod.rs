@@ -85,11 +85,16 @@ pub enum IntervalInputs {
     All,
 }
 
+/// Bound on the magnitude of the components of positions in a density. Multiples of smaller
+/// positions do not overflow, so that the compiler can exclude NaNs, as in sin(∞), and integers
+/// converted from them do not saturate.
+pub const MAX_POSITION: f32 = 1e9;
+
 /// Which static bounds to assume for inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
-    /// Directions are unit vectors, with `wo` above a one-sided surface; parameters are in their
-    /// declared ranges.
+    /// Directions are unit vectors, with `wo` above a one-sided surface; components of positions are
+    /// within ±[`MAX_POSITION`]; parameters are in their declared ranges.
     #[default]
     Declared,
     /// As in Clarberg et al. 2010 §6.1: inputs are finite. The sign bit of parameters is clear,
@@ -192,8 +197,10 @@ impl Integrand {
             self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
         let bounds_of_arguments =
             self.point.inputs[..arguments].iter().map(|port| match (ranges, &port.name[..]) {
-                _ if self.kind == ShaderKind::Density => Bounds::Float(Floats::finite()),
                 (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
+                _ if self.kind == ShaderKind::Density => {
+                    Bounds::Float(Floats::between(-MAX_POSITION, MAX_POSITION))
+                }
                 (_, "wo.z") if self.frame == Frame::Local && self.sides == SurfaceSides::One => {
                     Bounds::Float(Floats::between(0.0, MAX_UNIT_COMPONENT))
                 }

@@ -561,6 +561,30 @@ mod tests {
     use crate::interval::Nan;
 
     #[test]
+    fn declared_positions_are_limited() {
+        let source = "fn density(p: vec3f) -> f32 { return 2.0 + sin(2.0 * p.x); }";
+        let shader = Shader::parse("waves.wgsl", source).expect("the shader is valid");
+        let density =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let bounds = |ranges, x| {
+            let inputs = density.inputs(IntervalInputs::Light, ranges);
+            let lifted = density.bound(&inputs, &Options::default());
+            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
+                .expect("it compiles");
+            let [[bounds]] = kernel.bound::<3, 1>(&[], &[[x, [0.0; 2], [0.0; 2]]])[..] else {
+                panic!("one box has one bound")
+            };
+            bounds
+        };
+        let [low, high] = bounds(Ranges::Declared, [0.0, 0.25]);
+        assert!((1.9..=2.0).contains(&low) && (2.4..2.6).contains(&high), "{low} {high}");
+        let [low, high] = bounds(Ranges::Declared, [-MAX_POSITION, MAX_POSITION]);
+        assert!(low <= 1.0 && high >= 3.0, "{low} {high}");
+        // sin(∞) is NaN, and the density 0.
+        assert_eq!(bounds(Ranges::Paper, [0.0, f32::MAX])[0], 0.0);
+    }
+
+    #[test]
     fn bounds_are_infinite_on_sides_that_are_not_requested() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * wi.x; }";

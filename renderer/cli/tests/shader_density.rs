@@ -6,6 +6,7 @@ use common::shader_dir::{LOBE, ShaderDir, Table, targets};
 use common::{assert_input_error, lightbound};
 use lightbound_image::Encoding;
 use lightbound_image::read::read;
+use lightbound_image::write::write_png;
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -291,6 +292,30 @@ fn preview_of_a_phase_function_shows_a_cube() {
         ["g=-0.8", "g=0", "g=0.8"].map(|g| preview(&dir, &["--set", g])[1]);
     assert!(uniform > 1.2 * back.max(forward), "{back} {uniform} {forward}");
     assert_ne!(back, forward);
+}
+
+#[test]
+fn densities_read_images() {
+    let dir = ShaderDir::new(
+        "var map: texture_2d<f32>;
+        var map_sampler: sampler;
+        fn density(p: vec3f) -> f32 { return 4.0 * textureSample(map, map_sampler, p.xy).r; }",
+    );
+    for (name, value) in [("white.png", 1.0), ("black.png", 0.0)] {
+        write_png(&dir.path(name), 1, 1, &[[value; 3]], 0.0).unwrap();
+    }
+    let white = ["--texture", "map=white.png"];
+    assert_eq!(dir.stdout("eval", &[&["--p", "9,0.5,0"], &white[..]].concat()), "density  4.0\n");
+    assert_eq!(dir.bound(&[&["--p", "0..9,0.5,0"], &white[..]].concat())[0].1[1], 4.0);
+    let [white, black] = ["white", "black"]
+        .map(|image| preview(&dir, &["--texture", &format!("map={image}.png")])[1]);
+    assert!(white > 1.5 * black, "{white} {black}");
+    for (command, args) in [("eval", &["--p", "0,0,0"][..]), ("preview", &[])] {
+        let messages = ["`map` has no image", "--texture map=FILE"];
+        assert_input_error(&mut dir.shader(command, args), &messages);
+    }
+    let check = dir.shader("check", &[]).assert().success().stderr("");
+    check.stdout(contains("values     not checked: `map` has no image\n"));
 }
 
 #[test]

@@ -24,6 +24,11 @@ fn scene_without_lights_causes_a_warning() {
     dir.render(&small).arg("--strict").assert().code(2).stderr(contains("no light"));
     let occlusion = ["--strict", "--integrator", "ambientocclusion"];
     dir.render(&small).args(occlusion).assert().success();
+    let fire = SceneDir::with_scene(
+        "WorldBegin MakeNamedMedium \"fire\" \"string type\" \"homogeneous\" \"rgb Le\" [1 1 1]
+        MediumInterface \"fire\" \"\" Material \"interface\" Shape \"sphere\"",
+    );
+    fire.render(&small).arg("--strict").assert().success();
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub use layers::{AvailableLayers, LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
+use lightbound::medium::Medium;
 use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::{ColourSpace, MethodName, ShadowTerminator};
 use lightbound_image::Crop;
@@ -294,7 +295,8 @@ fn render_scene(
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
             let needs_light =
                 loaded.settings.integrator.method.name() != MethodName::AmbientOcclusion;
-            if needs_light && loaded.scene.lights.is_black() {
+            let media_emit = loaded.scene.media.iter().any(Medium::emits);
+            if needs_light && !media_emit && loaded.scene.lights.is_black() {
                 let message = if loaded.scene.lights.all().is_empty() {
                     "the scene has no light"
                 } else {

@@ -8,7 +8,9 @@ use crate::{Error, Exit};
 use lightbound::material::parameters::{self, format_table};
 use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
 use lightbound::math::{Aabb, Transform, Vec3};
-use lightbound::medium::{Field, MajorantTree, MediumPoint, ShaderField, ShaderFieldSettings};
+use lightbound::medium::{
+    Field, MajorantTree, MediumPoint, ShaderField, ShaderFieldSettings, TreeOptions,
+};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
 use lightbound_shader::{
@@ -189,7 +191,8 @@ impl Checks {
             let density = point.extinction.x;
             [density.min(min), density.max(max)]
         });
-        let majorants = MajorantTree::with_budget(&field, &Transform::IDENTITY, CELLS, 0.0);
+        let options = TreeOptions { max_nodes: CELLS, cell_cost: 0.0, ..TreeOptions::default() };
+        let majorants = MajorantTree::build(&field, &Transform::IDENTITY, options);
         let [_, bound] = majorants.density_range();
         let mut warnings = Vec::new();
         if max == 0.0 {

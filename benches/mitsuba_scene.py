@@ -196,6 +196,8 @@ class Scene:
                 self.filter = (name, p)
             case "Integrator":
                 self.depth = int(p["maxdepth"][0])
+            case "MakeNamedMaterial" if p["type"] == ["subsurface"]:
+                self.subsurface(name, p)
             case "MakeNamedMaterial":
                 self.surfaces.define(name, p)
             case "MakeNamedMedium":
@@ -220,6 +222,14 @@ class Scene:
                 pass
             case _:
                 raise SystemExit(f"{directive} cannot be translated")
+
+    def subsurface(self, name, p):
+        """Defines a dielectric with a homogeneous medium inside."""
+        assert {"sigma_a", "sigma_s"} <= set(p), "only coefficients can be translated"
+        medium = {key: p.pop(key) for key in {"sigma_a", "sigma_s", "scale", "g"} & set(p)}
+        inside = f"inside {name}"
+        self.media.define(inside, medium | {"type": ["homogeneous"]}, self.ctm)
+        self.surfaces.define(name, p | {"type": ["dielectric"]}, inside)
 
     def add(self, item):
         """Adds a shape or a light to the scene or to the current object."""
@@ -352,7 +362,8 @@ class Scene:
     def add_shape(self, shape, material):
         """Adds a shape with its material and the current area light."""
         shape["bsdf"] = material.bsdf
-        shape |= self.media.interface(*self.sides)
+        inside, outside = self.sides
+        shape |= self.media.interface(material.inside or inside, outside)
         if self.light:
             shape["emitter"] = self.light[0]
         self.add(shape)

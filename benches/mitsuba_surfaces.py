@@ -59,6 +59,8 @@ class Material:
     textured: bool = False
     # Parameters v1, v2, udelta and vdelta of a planar mapping.
     planar: tuple | None = None
+    # Name of the medium of a subsurface material.
+    inside: str = ""
 
 
 def spectrum(name):
@@ -156,8 +158,9 @@ class Surfaces:
         self.folder, self.textures, self.materials = folder, {}, {}
         self.has_masks = False
 
-    def define(self, name, p):
+    def define(self, name, p, inside=""):
         self.materials[name] = self.material(p.pop("type")[0], p)
+        self.materials[name].inside = inside
 
     def material(self, kind, p):
         known = set(MATERIALS.get(kind, "").split()) | (set() if kind == "mix" else BUMPS)

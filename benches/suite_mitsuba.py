@@ -41,7 +41,8 @@ from mitsuba_scene import Scene
 SCENES = pathlib.Path(__file__).resolve().parent.parent / "scenes"
 CASES = """cornell-box independent interior materials skylight many-lights delta-lights contact
     lanterns area-lights picture projector environment metals measured glass leaves textures bumps
-    instances lens orthographic sinc motion vertex-motion moving-parts""".split()
+    instances lens orthographic sinc motion vertex-motion moving-parts fog-box fog-chromatic
+    smoke-grid smoke-rgbgrid tea subsurface""".split()
 LIMIT = 0.002
 BLOCKS, SEEDS, STILLS = 4, 16, 2
 # Subpixels per pixel along x and y, at which filters are evaluated.

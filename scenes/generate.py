@@ -438,15 +438,27 @@ def on_street(rng, reach):
     return ((along, line) if axis == 0 else (line, along)), axis
 
 
-def many_lights(folder, args):
-    n, rng = args.lights, Pcg(args.seed, 4)
+def kinds_of_lights(n):
+    """Returns the numbers of lit panes, bulbs and lanterns among `n` lights."""
     lit, bulbs = math.ceil(0.4 * n), 2 * n // 5
-    lamps = n - lit - bulbs
+    return lit, bulbs, n - lit - bulbs
+
+
+def many_lights(folder, args):
+    n = args.lights
     about = ("a town at night with %d lights: %d panes, %d bulbs, %d lanterns"
              " (generate.py many-lights --lights %d --seed %d)")
-    t = Text("many-lights", about % (n, lit, bulbs, lamps, n, args.seed),
+    t = Text("many-lights", about % (n, *kinds_of_lights(n), n, args.seed),
              (-17, -40, 27), (-0.5, -4, 0), 35, 640, 400, 128, 4)
     t.put('LightSource "infinite" "rgb L" [0.045 0.06 0.11]', "")
+    illuminated_town(t, n, args.seed)
+    t.write(args.output or os.path.join(folder, "scene.pbrt"))
+
+
+def illuminated_town(t, n, seed):
+    """The town with `n` lights, whose total power does not depend on their number."""
+    rng = Pcg(seed, 4)
+    lit, bulbs, lamps = kinds_of_lights(n)
     walls, roofs, windows = town(rng)
     t.diffuse(paving=(0.32, 0.3, 0.29), wall0=(0.62, 0.52, 0.4), wall1=(0.55, 0.3, 0.2),
               wall2=(0.5, 0.53, 0.55), wall3=(0.66, 0.6, 0.52), roof0=(0.4, 0.16, 0.1),
@@ -497,7 +509,19 @@ def many_lights(folder, args):
         x, y = (x, y + side) if axis == 0 else (x + side, y)
         t.put('LightSource "point" "point3 from" [%.2f %.2f %.2f] "rgb I" [%s]'
               % (x, y, rng.uniform(2.2, 2.8), nums(scale(WARM[rng.below(6)], 200 * 2.2 / lamps))))
-    t.write(args.output or os.path.join(folder, "scene.pbrt"))
+
+
+# --------------------------------------------------------------------------------------- foggy-town
+
+
+def foggy_town(folder, _):
+    t = Text("foggy-town", "the town of many-lights in fog, with 500 lights",
+             (-7, -42, 13), (-4.5, -6, 2), 33, 640, 400, 256, 2,
+             integrator='"lightcuts" "string mode" ["stochastic"]', medium="fog",
+             before='MakeNamedMedium "fog" "string type" ["homogeneous"] "float g" [0.6]'
+                    ' "rgb sigma_s" [0.022 0.022 0.022] "rgb sigma_a" [0.001 0.001 0.001]')
+    illuminated_town(t, 500, 1)
+    t.write(os.path.join(folder, "scene.pbrt"))
 
 
 # ----------------------------------------------------------------------------------------- interior
@@ -983,6 +1007,131 @@ def showcase(folder, _):
     t.write(os.path.join(folder, "scene.pbrt"))
 
 
+# ---------------------------------------------------------------------------------------------- tea
+
+TEA_LEVEL = 0.98
+
+
+def tulip(z):
+    """Outer radius of a tea glass at a height: a belly, a waist and a lip."""
+    return 0.3 + 0.075 * math.sin(2 * math.pi * (z - 0.05) / 1.05) + 0.05 * smoothstep(0.7, 1.2, z)
+
+
+def tea_glass():
+    """The surfaces of a glass with tea: glass to air, glass to tea, and tea to air.
+
+    The first two have normals out of the glass, the last one out of the tea.
+    """
+    wall, floor, top = 0.022, 0.09, 1.2
+    heights = lambda lo, hi, n: (lo + (hi - lo) * i / n for i in range(n + 1))
+    inner = lambda z: tulip(z) - wall
+    outside = lathe([
+        [(0.0, 0.0), (tulip(0.03) - 0.03, 0.0)], arc(tulip(0.03) - 0.03, 0.03, 0.03, -90, 0, 8),
+        [(tulip(z), z) for z in heights(0.03, top, 40)]
+        + arc(tulip(top) - wall / 2, top, wall / 2, 0, 180, 10)[1:-1]
+        + [(inner(z), z) for z in heights(top, TEA_LEVEL, 8)],
+    ], 96)
+    bottom = [(0.0, floor), (inner(floor + 0.06) - 0.06, floor)]
+    bend = arc(inner(floor + 0.06) - 0.06, floor + 0.06, 0.06, 0, -90, 8)
+    wetted = lathe([[(inner(z), z) for z in heights(TEA_LEVEL, floor + 0.06, 30)] + bend[1:],
+                    bottom[::-1]], 96)
+    # The meniscus rises at the wall.
+    radius = inner(TEA_LEVEL)
+    meniscus = arc(radius - 0.03, TEA_LEVEL, 0.03, -90, 0, 8)
+    surface = lathe([list(reversed(meniscus[1:])) + [(radius - 0.03, TEA_LEVEL - 0.03),
+                                                     (0.0, TEA_LEVEL - 0.03)]], 96)
+    return outside, wetted, surface
+
+
+def tea(folder, _):
+    file = lambda name: os.path.join(folder, name)
+    for name, mesh in zip(("glass", "wetted", "surface"), tea_glass()):
+        mesh.write_ply(file(name + ".ply.gz"))
+    lathe([
+        [(0.0, 0.0), (0.36, 0.0)], [(0.36, 0.0), (0.4, 0.03), (0.7, 0.1)],
+        arc(0.7, 0.115, 0.015, -60, 120, 8), [(0.69, 0.128), (0.42, 0.06), (0.0, 0.05)],
+    ], 96).write_ply(file("saucer.ply.gz"))
+    t = Text("tea", "two glasses of tea, one of them with milk, by a window",
+             (0.1, -5.2, 2.1), (0.02, 0, 0.62), 27, 640, 400, 1024, 100,
+             integrator='"volpath"')
+    t.put('LightSource "infinite" "rgb L" [0.45 0.45 0.47]', "")
+    t.put('MakeNamedMedium "tea" "string type" ["homogeneous"] "float g" [0.8]'
+          ' "rgb sigma_s" [0.3 0.25 0.2] "rgb sigma_a" [0.25 1.5 5]',
+          'MakeNamedMedium "tea with milk" "string type" ["homogeneous"] "float g" [0.6]'
+          ' "rgb sigma_s" [30 30 30] "rgb sigma_a" [0.12 0.55 1.9]', "")
+    t.diffuse(wall=(0.3, 0.31, 0.33), table=(0.3, 0.17, 0.09), sugar=(0.86, 0.85, 0.82),
+              black=(0, 0, 0))
+    t.put('MakeNamedMaterial "china" "string type" ["coateddiffuse"]'
+          ' "rgb reflectance" [0.75 0.74 0.7] "float roughness" [0]')
+    # The indices of glass and water, at each boundary relative to the other side.
+    for name, eta in (("glass", 1.5), ("wetted glass", 1.5 / 1.33), ("water", 1.33)):
+        t.put('MakeNamedMaterial "%s" "string type" ["dielectric"] "float eta" [%s]'
+              % (name, num(eta)))
+    t.put("")
+    t.mesh("table", quad((-6, -4, 0), (6, -4, 0), (6, 3, 0), (-6, 3, 0)))
+    t.mesh("wall", quad((-6, 3, -3), (6, 3, -3), (6, 3, 6), (-6, 3, 6)))
+    for x, y, medium in ((-0.78, 0.1, "tea"), (0.78, 0.25, "tea with milk")):
+        t.block("Translate %s 0" % nums((x, y)), 'NamedMaterial "china"', ply("saucer.ply.gz"),
+                "Translate 0 0 0.052", 'NamedMaterial "glass"', ply("glass.ply.gz"),
+                'MediumInterface "" "%s"' % medium, 'NamedMaterial "wetted glass"',
+                ply("wetted.ply.gz"), 'MediumInterface "%s" ""' % medium, 'NamedMaterial "water"',
+                ply("surface.ply.gz"))
+    for x, y, z, turn in ((0.0, -0.75, 0, 20), (0.24, -0.62, 0, -35), (0.1, -0.7, 0.16, 5)):
+        t.mesh("sugar", box((x - 0.1, y - 0.08, z), (x + 0.1, y + 0.08, z + 0.16), turn))
+    t.put("")
+    # A window of four panes.
+    centre, target = (-4.2, 1.6, 2.6), (0, 0, 0.6)
+    side = unit(cross((0, 0, 1), add(target, scale(centre, -1))))
+    for u in (-0.8, 0.8):
+        for v in (-1, 1):
+            shift = add(scale(side, u), (0, 0, v))
+            soft_boxes(t, (add(centre, shift), add(target, shift), 1.5, 1.9, (6, 6.2, 6.6)))
+    t.write(file("scene.pbrt"))
+
+
+# -------------------------------------------------------------------------------------------- smoke
+
+
+def smoke(folder, _):
+    t = Text("smoke", "smoke of a bowl in a room, in the light of a window; its density is a shader",
+             (0.2, -4.2, 1.4), (0.05, 0, 1.32), 33, 640, 400, 512, 32, integrator='"volpath"')
+    t.diffuse(plaster=(0.5, 0.47, 0.43), boards=(0.26, 0.17, 0.1), table=(0.2, 0.1, 0.05),
+              black=(0, 0, 0))
+    t.put('MakeNamedMaterial "none" "string type" ["interface"]',
+          'MakeNamedMaterial "bronze" "string type" ["conductor"] "float roughness" [0.25]'
+          ' "spectrum eta" ["metal-Cu-eta"] "spectrum k" ["metal-Cu-k"]',
+          'MakeNamedMedium "smoke" "string type" ["shader"] "string filename" ["plume.wgsl"]'
+          ' "float g" [0.5]',
+          '  "point3 p0" [-1.1 -1.1 0.75] "point3 p1" [1.1 1.1 2.9]'
+          ' "rgb sigma_s" [18 18.4 19.5] "rgb sigma_a" [1.2 1.1 1]', "")
+    w, h = 2.4, 2.9
+    t.mesh("boards", quad((-w, -5, 0), (w, -5, 0), (w, w, 0), (-w, w, 0)))
+    walls = quad((-w, w, 0), (w, w, 0), (w, w, h), (-w, w, h))
+    walls.join(quad((w, -5, 0), (w, -5, h), (w, w, h), (w, w, 0)))
+    walls.join(quad((-w, -5, h), (-w, w, h), (w, w, h), (w, -5, h)))
+    # The wall on the left has a window.
+    y0, y1, z0, z1 = -0.9, 0.9, 1.15, 2.45
+    for a, b, c, d in ((-5, w, 0, z0), (-5, w, z1, h), (-5, y0, z0, z1), (y1, w, z0, z1)):
+        walls.join(quad((-w, a, c), (-w, b, c), (-w, b, d), (-w, a, d)))
+    t.mesh("plaster", walls)
+    boxes(t, "boards", *(((-w - 0.08, y - 0.03, z0), (-w + 0.02, y + 0.03, z1))
+                         for y in (-0.9, -0.3, 0.3, 0.9)),
+          *(((-w - 0.08, y0, z - 0.03), (-w + 0.02, y1, z + 0.03)) for z in (z0, 1.8, z1)))
+    boxes(t, "table", ((-0.75, -0.5, 0.66), (0.75, 0.5, 0.71)),
+          *legs((-0.75, -0.5, 0.66), (0.75, 0.5, 0.71), 0))
+    bowl = lathe([[(0.0, 0.0), (0.1, 0.0)], [(0.1, 0.0), (0.06, 0.03)],
+                  arc(0.0, 0.17, 0.15, -66, 0, 12), arc(0.14, 0.17, 0.01, 0, 180, 6),
+                  arc(0.0, 0.17, 0.13, 0, -90, 12)], 48)
+    bowl.write_ply(os.path.join(folder, "bowl.ply.gz"))
+    t.block("Translate 0 0 0.71", 'NamedMaterial "bronze"', ply("bowl.ply.gz"))
+    t.block('MediumInterface "smoke" ""', 'NamedMaterial "none"',
+            triangles(box((-1.1, -1.1, 0.75), (1.1, 1.1, 2.85))))
+    t.put("")
+    soft_boxes(t, ((-6.0, 1.3, 3.3), (0, 0, 1.4), 0.8, 0.8, (700, 590, 440)))
+    t.put('LightSource "infinite" "rgb L" [0.6 0.72 0.95]')
+    t.write(os.path.join(folder, "scene.pbrt"))
+
+
 # ------------------------------------------------------------------------------------- command line
 
 SCENES = {
@@ -995,6 +1144,9 @@ SCENES = {
     "brushed-metal": brushed_metal,
     "julia": julia,
     "showcase": showcase,
+    "foggy-town": foggy_town,
+    "tea": tea,
+    "smoke": smoke,
 }
 
 

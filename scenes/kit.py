@@ -281,19 +281,25 @@ def points(ps):
 
 
 class Text:
-    """A scene file under construction."""
+    """A scene file under construction.
 
-    def __init__(self, name, about, eye, target, fov, width, height, spp, depth, camera=""):
+    `medium` is a medium around the camera, which `before` defines.
+    """
+
+    def __init__(self, name, about, eye, target, fov, width, height, spp, depth, camera="",
+                 integrator='"path"', before=None, medium=None):
         self.lines = [
             "# %s: %s" % (name, about),
             "# Written by scenes/generate.py; CC0.",
+            *([before] if before else []),
+            *(['MediumInterface "" "%s"' % medium] if medium else []),
             "Scale -1 1 1  # camera space is left-handed: this keeps right on the right",
             "LookAt %s  %s  0 0 1" % (nums(eye), nums(target)),
             'Camera "perspective" "float fov" [%s]%s' % (num(fov), camera),
             'Film "rgb" "integer xresolution" [%d] "integer yresolution" [%d]'
             ' "string filename" ["%s.exr"]' % (width, height, name),
             'Sampler "zsobol" "integer pixelsamples" [%d]' % spp,
-            'Integrator "path" "integer maxdepth" [%d]' % depth,
+            'Integrator %s "integer maxdepth" [%d]' % (integrator, depth),
             "WorldBegin",
             "",
         ]

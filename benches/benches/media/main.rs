@@ -17,7 +17,7 @@
 use lightbound::material::ShaderInstance;
 use lightbound::medium::{
     ChannelWeights, Field, MajorantTree, Medium, MediumPoint, ShaderField, ShaderFieldSettings,
-    Tracker, Tracking, TrackingCounts, Walk, WalkCounts,
+    Tracker, Tracking, TrackingCounts, TreeOptions, Walk, WalkCounts,
 };
 use lightbound_math::sampling::{RandomStream, hash, unit_float};
 use lightbound_math::{Aabb, Ray, Transform, Vec3, vec3};
@@ -213,7 +213,7 @@ fn walk(pixel: u32, sample: u32) -> Walk {
         medium: 0,
         segment: [0.0, 2.0],
         weights: ChannelWeights::new(Vec3::ONE, Vec3::ONE),
-        random: RandomStream::from_seed(hash(pixel, sample)),
+        random: RandomStream::from_seed(hash(hash(pixel, 0x5eed), sample)),
         emission: Vec3::ZERO,
         collision: None,
         counts: WalkCounts::default(),
@@ -226,13 +226,14 @@ fn medium(field: &Arc<ShaderField>, method: Method, estimates: Option<&Arc<Estim
         None => Box::new(Shared(field.clone())),
         Some(estimates) => Box::new(Shared(estimates.clone())),
     };
-    let majorants = match method {
-        Method::Global => MajorantTree::with_budget(&*field, &Transform::IDENTITY, 1, 0.0),
-        Method::Octree => MajorantTree::build(&*field, &Transform::IDENTITY),
+    let options = match method {
+        Method::Octree => TreeOptions::default(),
+        Method::Global => TreeOptions { max_nodes: 1, ..TreeOptions::default() },
         Method::Sampled | Method::Progressive => {
-            MajorantTree::with_budget(&*field, &Transform::IDENTITY, 1 << 20, 0.0)
+            TreeOptions { max_level: CELLS.ilog2(), ..TreeOptions::default() }
         }
     };
+    let majorants = MajorantTree::build(&*field, &Transform::IDENTITY, options);
     Medium {
         name: String::new(),
         transform: Transform::IDENTITY,
@@ -306,8 +307,7 @@ impl Field for Estimates {
                     }
                 }
             }
-            // Cells of the grid are not split.
-            if first == last { [max, max] } else { [0.0, max] }
+            [0.0, max]
         };
         out.clear();
         out.extend(boxes.iter().map(bounds));

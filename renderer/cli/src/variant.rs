@@ -7,7 +7,7 @@ use lightbound_shader::bounding::{self, Integrand};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::{Relation, Relations};
-use lightbound_shader::{Settings, Shader, ShaderError};
+use lightbound_shader::{Settings, Shader, ShaderKind};
 
 /// Help heading of these options.
 pub const HEADING: &str = "Options of bounding shaders";
@@ -44,7 +44,8 @@ option! {
     Ranges = bounding::Ranges {
         /// Inputs are finite, and parameters not negative unless declared so (Clarberg et al. 2010)
         Paper => bounding::Ranges::Paper,
-        /// Directions are unit vectors, and parameters are in their declared ranges
+        /// Directions are unit vectors, components of positions are from -1e9 to 1e9, and parameters
+        /// are in their declared ranges
         #[default]
         Declared => bounding::Ranges::Declared,
     }
@@ -52,7 +53,7 @@ option! {
 option! {
     /// Inputs that are intervals.
     Inputs = bounding::IntervalInputs {
-        /// The direction to the light
+        /// The direction to the light, or the position in a density
         #[default]
         Light => bounding::IntervalInputs::Light,
         /// All inputs
@@ -204,12 +205,20 @@ impl VariantArgs {
     }
 
     /// The integrand to bound.
+    ///
+    /// # Errors
+    /// If the shader is invalid, or if an option does not apply to its kind.
     pub fn integrand(
         &self,
         shader: &Shader,
         settings: &Settings,
         frame: bounding::Frame,
-    ) -> Result<Integrand, ShaderError> {
+    ) -> Result<Integrand, Error> {
+        if self.luminance && shader.kind() == ShaderKind::Density {
+            let message =
+                format!("--luminance: {} is a density, which has no colours", shader.name());
+            return Err(Error::option(message, "omit the option"));
+        }
         let colours = Integrand::new(shader, settings, frame)?;
         Ok(if self.luminance { colours.with_luminance() } else { colours })
     }

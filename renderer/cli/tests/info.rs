@@ -67,6 +67,29 @@ fn scenes_are_described_without_rendering() {
 }
 
 #[test]
+fn media_are_described() {
+    let dir = SceneDir::with_scene(
+        r#"Camera "perspective" WorldBegin
+        MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [1 0 0] "rgb sigma_s" [1 1 2]
+        MakeNamedMedium "fire" "string type" "uniformgrid" "float density" 3 "rgb Le" [1 1 1]"#,
+    );
+    let text = stdout(info(&dir, &["scene.pbrt"]));
+    assert_eq!(line(&text, "media"), "fog: homogeneous, extinction (2, 1, 2) per metre");
+    let fire = "fire: density grid, extinction up to 6 per metre, emits light";
+    assert!(text.lines().any(|line| line.trim() == fire), "{text}");
+    let list = json(info(&dir, &["scene.pbrt", "--format", "json"]));
+    let [fog, fire] = [0, 1].map(|i| &list[0]["media"][i]);
+    assert_eq!((&fog["name"], &fog["kind"]), (&"fog".into(), &"homogeneous".into()));
+    assert_eq!(fog["max_extinction"], serde_json::json!([2.0, 1.0, 2.0]));
+    assert!(fog["bounds"].is_null() && fog["emits"] == false);
+    assert_eq!(
+        fire["bounds"],
+        serde_json::json!({ "min": [0.0, 0.0, 0.0], "max": [1.0, 1.0, 1.0] })
+    );
+    assert_eq!(fire["emits"], true);
+}
+
+#[test]
 fn emitters_in_objects_count_for_each_instance() {
     let light = "  AreaLightSource \"diffuse\"\n  Shape \"disk\"\n";
     let dir = SceneDir::with_scene(&INSTANCES.replace("  Shape \"disk\"\n", light));

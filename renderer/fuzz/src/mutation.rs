@@ -10,10 +10,18 @@ pub enum Syntax {
     Text,
     /// Binary data: also integers change.
     Binary,
+    /// Binary data that is mostly zero: mutations are near other bytes.
+    Sparse,
 }
 
 /// Maximum length of a mutated input, bytes.
 const MAX_LENGTH: usize = 1 << 18;
+
+/// The same if most bytes are zero.
+const MAX_SPARSE_LENGTH: usize = 1 << 20;
+
+/// Maximum distance of a mutation from bytes that are not zero.
+const SPARSE_DISTANCE: usize = 8;
 
 /// Maximum length of an inserted, repeated or removed range, bytes.
 const MAX_RANGE: usize = 256;
@@ -71,7 +79,7 @@ pub fn mutate(random: &mut Random, seeds: &[Vec<u8>], syntax: Syntax) -> Vec<u8>
             Syntax::Text if !random.once_in(4) => mutate_text(random, &mut data, seeds),
             _ => mutate_bytes(random, &mut data, seeds, syntax),
         }
-        data.truncate(MAX_LENGTH);
+        data.truncate(if syntax == Syntax::Sparse { MAX_SPARSE_LENGTH } else { MAX_LENGTH });
         left -= 1;
         if left == 0 || data != *seed && random.once_in(2) {
             return data;
@@ -85,10 +93,27 @@ fn range(random: &mut Random, length: usize) -> Range<usize> {
     start..start + random.below((length - start).min(MAX_RANGE) + 1)
 }
 
+/// Returns a random position near a byte that is not zero.
+fn sparse_position(random: &mut Random, data: &[u8]) -> usize {
+    let positions: Vec<_> = (0..data.len()).filter(|&i| data[i] != 0).collect();
+    if positions.is_empty() {
+        return 0;
+    }
+    (random.pick(&positions) + random.below(SPARSE_DISTANCE)).min(data.len())
+}
+
 /// Changes bytes, whatever they mean.
 fn mutate_bytes(random: &mut Random, data: &mut Vec<u8>, seeds: &[Vec<u8>], syntax: Syntax) {
-    let at = random.below(data.len() + 1);
-    match random.below(8) {
+    let at = match syntax {
+        Syntax::Sparse => sparse_position(random, data),
+        _ => random.below(data.len() + 1),
+    };
+    // Sparse data has offsets, which are wrong behind insertions: most mutations keep the length.
+    let mutation = match syntax {
+        Syntax::Sparse if !random.once_in(4) => *random.pick(&[4, 6, 7]),
+        _ => random.below(8),
+    };
+    match mutation {
         0 => data.truncate(at),
         1 => drop(data.drain(range(random, data.len()))),
         2 => {
@@ -100,7 +125,7 @@ fn mutate_bytes(random: &mut Random, data: &mut Vec<u8>, seeds: &[Vec<u8>], synt
             let copy = other[range(random, other.len())].to_vec();
             data.splice(at..at, copy);
         }
-        4 if syntax == Syntax::Binary => {
+        4 if syntax != Syntax::Text => {
             let size = *random.pick(&[1, 2, 4, 8]);
             let integer = *random.pick(&INTEGERS);
             let bytes = if random.once_in(2) {
@@ -205,7 +230,7 @@ mod tests {
     #[test]
     fn mutations_depend_on_the_seed_alone() {
         let seeds = [b"scale 1 2 3\n".to_vec(), vec![0; 40]];
-        for syntax in [Syntax::Text, Syntax::Binary] {
+        for syntax in [Syntax::Text, Syntax::Binary, Syntax::Sparse] {
             let mut different = 0;
             for seed in 0..1000 {
                 let case = mutate(&mut Random::new(seed), &seeds, syntax);

@@ -43,7 +43,6 @@ LightSource "infinite" "string filename" "globe.pfm" => globe.pfm has 8 × 4 pix
 MakeNamedMedium "fog" "string type" "homogeneous" "string preset" "Skin" => unknown preset "Skin"; "sigma_a" and "sigma_s"
 MakeNamedMedium "fog" "string type" "homogeneous" "float density" 3 => "float density"; ignored
 MakeNamedMedium "fog" "string type" "uniformgrid" "float density" [-1 1] "integer nx" 2 => 1 of 2 values "density" are negative; 0
-MakeNamedMedium "fog" "string type" "cloud" MediumInterface "fog" "" Shape "sphere" Shape "sphere" => "cloud"; empty
 Material "subsurface" "string name" "Skin1" "float g" 0.5 Shape "sphere" => "g" of a named "subsurface"; 0
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" Material "subsurface" "texture reflectance" "t" => texture "reflectance" of "subsurface"; its mean
 Material "hair" "float eta" 0.5 Shape "sphere" => index of refraction of 0.5; the index 1

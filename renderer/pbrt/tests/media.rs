@@ -164,6 +164,22 @@ fn rgb_grids_have_the_coefficients_of_pbrt() {
 }
 
 #[test]
+fn clouds_have_the_density_of_pbrt() {
+    let cloud = medium(
+        r#""string type" "cloud" "point3 p0" [-1 0 -1] "point3 p1" [3 1 3] "float density" 0.5
+        "float wispiness" 4 "float frequency" 20 "rgb sigma_a" [1 0 2] "rgb sigma_s" [1 1 0]"#,
+    );
+    let p = vec3(0.44, 0.34, -0.72);
+    assert_eq!(at(&cloud, p).extinction, 0.624_715_27 * vec3(2.0, 1.0, 2.0));
+    assert_eq!(at(&cloud, p).albedo, vec3(0.5, 1.0, 0.0));
+    assert!(!cloud.emits());
+    let default = medium(r#""string type" "cloud""#);
+    let bounds = default.field.bounds().unwrap();
+    assert_eq!((bounds.min, bounds.max), (Vec3::ZERO, Vec3::ONE));
+    assert_eq!(at(&default, p).extinction, Vec3::splat(0.477_144_78 * 2.0));
+}
+
+#[test]
 fn fields_have_the_transform_of_their_medium() {
     let loaded = load_clean(
         r#"WorldBegin Translate 5 0 0 Scale 2 2 2
@@ -350,6 +366,9 @@ fn invalid_media_are_errors() {
             r#""uniformgrid" "float density" 1 "integer nx" 2147483647 "integer ny" 2147483647 "integer nz" 2147483647"#,
             "correct nx",
         ),
+        (r#""cloud" "float wispiness" -1"#, "\"wispiness\" is -1"),
+        (r#""cloud" "float frequency" 2e9"#, "from 0 to 1e9"),
+        (r#""cloud" "point3 p1" [1e19 1 1]"#, "beyond 1e18"),
         (r#""rgbgrid" "integer nx" 2"#, "needs coefficients"),
         (r#""rgbgrid" "rgb sigma_s" [1 1 1] "rgb Le" [1 1 1]"#, "give \"rgb sigma_a\""),
         (r#""rgbgrid" "rgb sigma_s" [1 1 1 1 1 1]"#, "has 2 values"),

@@ -57,7 +57,7 @@ use crate::ir::{Emit, Function, Op, Type, Value};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, BoundSides, Input, Lifted, Options};
-use crate::passes;
+use crate::passes::{self, unroll};
 use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations};
 use crate::target::Target;
 use crate::texture::Texture;
@@ -85,17 +85,25 @@ pub enum IntervalInputs {
     All,
 }
 
+/// Bound on the magnitude of the components of positions in a density. Multiples of smaller
+/// positions do not overflow, so that the compiler can exclude NaNs, as in sin(∞), and integers
+/// converted from them do not saturate.
+pub const MAX_POSITION: f32 = 1e9;
+
 /// Which static bounds to assume for inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
-    /// Directions are unit vectors, with `wo` above a one-sided surface; parameters are in their
-    /// declared ranges.
+    /// Directions are unit vectors, with `wo` above a one-sided surface; components of positions are
+    /// within ±[`MAX_POSITION`]; parameters are in their declared ranges.
     #[default]
     Declared,
     /// As in Clarberg et al. 2010 §6.1: inputs are finite. The sign bit of parameters is clear,
     /// which excludes −0, unless their declared range contains negative numbers.
     Paper,
 }
+
+/// Greatest number of operations in an unrolled loop of a density.
+const MAX_UNROLLED_DENSITY: usize = 1 << 13;
 
 /// The function to bound, a point shader with descriptions of its inputs: the integrand s of a
 /// material or the density of a medium.
@@ -146,6 +154,11 @@ impl Integrand {
     ) -> Result<Integrand, ShaderError> {
         let local = passes::optimize(&shader.function(entry, settings)?);
         let point = match frame {
+            // Without loops, ranges are known: those of coordinates that grow from octave to octave
+            // would be infinite.
+            Frame::Local if entry == Entry::Density => {
+                unroll::run_up_to(&local, Rules::Exact, MAX_UNROLLED_DENSITY)
+            }
             Frame::Local => local,
             Frame::World => passes::optimize(&to_world(&local)),
         };
@@ -192,8 +205,10 @@ impl Integrand {
             self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
         let bounds_of_arguments =
             self.point.inputs[..arguments].iter().map(|port| match (ranges, &port.name[..]) {
-                _ if self.kind == ShaderKind::Density => Bounds::Float(Floats::finite()),
                 (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
+                _ if self.kind == ShaderKind::Density => {
+                    Bounds::Float(Floats::between(-MAX_POSITION, MAX_POSITION))
+                }
                 (_, "wo.z") if self.frame == Frame::Local && self.sides == SurfaceSides::One => {
                     Bounds::Float(Floats::between(0.0, MAX_UNIT_COMPONENT))
                 }
@@ -552,6 +567,30 @@ impl BoundsBatch {
 mod tests {
     use super::*;
     use crate::interval::Nan;
+
+    #[test]
+    fn declared_positions_are_limited() {
+        let source = "fn density(p: vec3f) -> f32 { return 2.0 + sin(2.0 * p.x); }";
+        let shader = Shader::parse("waves.wgsl", source).expect("the shader is valid");
+        let density =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let bounds = |ranges, x| {
+            let inputs = density.inputs(IntervalInputs::Light, ranges);
+            let lifted = density.bound(&inputs, &Options::default());
+            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
+                .expect("it compiles");
+            let [[bounds]] = kernel.bound::<3, 1>(&[], &[[x, [0.0; 2], [0.0; 2]]])[..] else {
+                panic!("one box has one bound")
+            };
+            bounds
+        };
+        let [low, high] = bounds(Ranges::Declared, [0.0, 0.25]);
+        assert!((1.9..=2.0).contains(&low) && (2.4..2.6).contains(&high), "{low} {high}");
+        let [low, high] = bounds(Ranges::Declared, [-MAX_POSITION, MAX_POSITION]);
+        assert!(low <= 1.0 && high >= 3.0, "{low} {high}");
+        // sin(∞) is NaN, and the density 0.
+        assert_eq!(bounds(Ranges::Paper, [0.0, f32::MAX])[0], 0.0);
+    }
 
     #[test]
     fn bounds_are_infinite_on_sides_that_are_not_requested() {

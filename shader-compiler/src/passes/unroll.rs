@@ -21,16 +21,29 @@ const MAX_WORK: usize = 1 << 14;
 
 /// Runs the pass.
 pub fn run(function: &Function, rules: Rules) -> Function {
-    rewrite(function, Builder::new(&function.name, rules), Unroll)
+    run_up_to(function, rules, MAX_SIZE)
 }
 
-struct Unroll;
+/// Unrolls loops of at most `max_size` operations, counted after unrolling.
+pub fn run_up_to(function: &Function, rules: Rules, max_size: usize) -> Function {
+    rewrite(function, Builder::new(&function.name, rules), Unroll { max_size })
+}
+
+struct Unroll {
+    max_size: usize,
+}
 
 impl Pass for Unroll {
     fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
-        let mut trial = Trial { rewriter, words: FxHashMap::default(), size: 0, work: 0 };
+        let mut trial = Trial {
+            rewriter,
+            words: FxHashMap::default(),
+            size: 0,
+            work: 0,
+            max_size: self.max_size,
+        };
         let iterations = trial.loop_(node);
-        let Some(iterations) = iterations.filter(|_| trial.size <= MAX_SIZE) else {
+        let Some(iterations) = iterations.filter(|_| trial.size <= self.max_size) else {
             return rewriter.loop_(self, node);
         };
         let params = rewriter.live(&node.params);
@@ -60,6 +73,7 @@ struct Trial<'a, 'b> {
     size: usize,
     /// Number of statements executed.
     work: usize,
+    max_size: usize,
 }
 
 impl Trial<'_, '_> {
@@ -130,7 +144,7 @@ impl Trial<'_, '_> {
                 }
                 Some(_)
                     if iteration < MAX_ITERATIONS
-                        && self.size <= MAX_SIZE
+                        && self.size <= self.max_size
                         && self.work <= MAX_WORK => {}
                 _ => break,
             }

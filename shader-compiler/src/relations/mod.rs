@@ -37,8 +37,10 @@ mod dot;
 pub mod emptiness;
 mod growth;
 mod half;
+mod mixtures;
 mod monotone;
 pub(crate) mod order;
+mod polynomials;
 mod powers;
 mod products;
 mod quotients;
@@ -57,8 +59,10 @@ use crate::ir::function::ValueData;
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
 pub use half::{HalfVectorDot, NormalizedComponent, SquaredLength};
+pub use mixtures::Mixture;
 pub use monotone::Monotone;
 pub use order::Order;
+pub use polynomials::Polynomial;
 pub use powers::Power;
 pub use products::Product;
 pub use quotients::Quotient;
@@ -114,6 +118,10 @@ pub enum Relation {
     Powers,
     /// Products of x and c − x.
     Products,
+    /// Polynomials of one value.
+    Polynomials,
+    /// Mixtures of two values with weights t and 1 − t.
+    Mixtures,
     /// Values that are monotone in a value that is used several times.
     Monotone,
 }
@@ -130,6 +138,8 @@ impl Relation {
         Relation::Quotients,
         Relation::Powers,
         Relation::Products,
+        Relation::Polynomials,
+        Relation::Mixtures,
         Relation::Monotone,
     ];
 
@@ -145,6 +155,8 @@ impl Relation {
             Relation::Quotients => "quotients",
             Relation::Powers => "powers",
             Relation::Products => "products",
+            Relation::Polynomials => "polynomials",
+            Relation::Mixtures => "mixtures",
             Relation::Monotone => "monotone",
         }
     }
@@ -170,6 +182,8 @@ impl Relation {
             Relation::Quotients => "Quotients of sums over the same terms, such as weighted means",
             Relation::Powers => "Odd powers, such as x x x, are monotone in x",
             Relation::Products => "Products x (c - x)",
+            Relation::Polynomials => "Polynomials of one value, such as x x (3 - 2 x)",
+            Relation::Mixtures => "Mixtures a (1 - t) + b t, as mix computes them",
             Relation::Monotone => {
                 "Values monotone in a value used several times, such as z / sqrt(1 - z z)"
             }
@@ -248,6 +262,10 @@ pub enum Refinement {
     Quotient(Quotient),
     /// For a product x (c − x).
     Product(Product),
+    /// For a polynomial of one value.
+    Polynomial(Polynomial),
+    /// For a mixture of two values.
+    Mixture(Mixture),
 }
 
 impl Refinement {
@@ -261,6 +279,8 @@ impl Refinement {
             Refinement::Order(_) => Relation::Order,
             Refinement::Quotient(_) => Relation::Quotients,
             Refinement::Product(_) => Relation::Products,
+            Refinement::Polynomial(_) => Relation::Polynomials,
+            Refinement::Mixture(_) => Relation::Mixtures,
             Refinement::Squares(_) => Relation::Squares,
             Refinement::SquaredLength(_)
             | Refinement::NormalizedComponent(_)
@@ -281,6 +301,8 @@ impl Refinement {
             Refinement::Power(power) => power.sources(),
             Refinement::Quotient(quotient) => quotient.sources(),
             Refinement::Product(product) => product.sources(),
+            Refinement::Polynomial(polynomial) => polynomial.sources(),
+            Refinement::Mixture(mixture) => mixture.sources(),
             Refinement::Monotone(monotone) => monotone.sources(),
         }
     }
@@ -302,6 +324,8 @@ impl Refinement {
             Refinement::Power(power) => power.endpoints(emit, of),
             Refinement::Quotient(quotient) => quotient.endpoints(emit, of),
             Refinement::Product(product) => product.endpoints(emit, of),
+            Refinement::Polynomial(polynomial) => polynomial.endpoints(emit, of),
+            Refinement::Mixture(mixture) => mixture.endpoints(emit, of),
             Refinement::Monotone(monotone) => monotone.endpoints(emit, of),
         }
     }
@@ -516,6 +540,14 @@ pub fn run(
     }
     if relations.has(Relation::Products) {
         products::find(&point, &mut related);
+    }
+    if relations.has(Relation::Polynomials) {
+        polynomials::find(&point, &mut related);
+        // Mixtures need current ranges of their weights.
+        point.bounds = solve(&related.constraints);
+    }
+    if relations.has(Relation::Mixtures) {
+        mixtures::find(&point, &mut related);
     }
     if relations.has(Relation::Monotone) {
         // This relation comes last, because it needs to know which values have refinements.

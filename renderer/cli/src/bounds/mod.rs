@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound_image::write::save;
 use lightbound_shader::relations::Relations;
-use lightbound_shader::{Shader, Target};
+use lightbound_shader::{Shader, ShaderKind, Target};
 use lightbound_study::report::comparison::{Setup, Variant};
 use lightbound_study::report::figure::Figure;
 use lightbound_study::report::relation_costs::{self, relation_costs};
@@ -205,7 +205,14 @@ fn load_shaders(paths: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
     let is_unique =
         |path: &Path| paths.iter().filter(|other| name(other) == name(path)).count() == 1;
     let load = |path: &PathBuf| {
-        Ok((if is_unique(path) { name(path) } else { path.display().to_string() }, parse(path)?))
+        let shader = parse(path)?;
+        if shader.kind() == ShaderKind::Density {
+            let message = format!("--shader: {} is a density", shader.name());
+            let help = "name a shader with directions, which this command measures; \
+                        `lightbound shader bound` bounds densities";
+            return Err(Error::option(message, help));
+        }
+        Ok((if is_unique(path) { name(path) } else { path.display().to_string() }, shader))
     };
     paths.iter().map(load).collect()
 }

@@ -9,6 +9,7 @@ use crate::render::{AvailableLayers, film_layers, film_options};
 use lightbound::choice::Choice;
 use lightbound::integrator;
 use lightbound::material::Material;
+use lightbound::medium::Medium;
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 use serde_json::{Value, json};
@@ -76,16 +77,14 @@ impl SceneInfo {
         if names.is_empty() { "none".into() } else { format!("{}: {shown}{rest}", names.len()) }
     }
 
-    /// The number of participating media, and their names.
+    /// The participating media, one in each line.
     fn media_text(&self) -> String {
         let media = &self.loaded.scene.media;
-        let shown = media.iter().take(MAX_NAMES).map(|medium| medium.name.as_str());
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        let rest = match media.len().saturating_sub(MAX_NAMES) {
-            0 => String::new(),
-            n => format!(" and {}", count(n as u64, "other name")),
-        };
-        format!("{}: {shown}{rest}", media.len())
+        let mut lines: Vec<_> = media.iter().take(MAX_NAMES).map(medium_text).collect();
+        if let n @ 1.. = media.len().saturating_sub(MAX_NAMES) {
+            lines.push(format!("and {n} more"));
+        }
+        lines.join("\n")
     }
 
     fn memory_text(&self) -> String {
@@ -210,7 +209,7 @@ impl SceneInfo {
                 "environment": lights.environment,
             },
             "materials": materials.collect::<Vec<_>>(),
-            "media": scene.media.iter().map(|medium| &medium.name).collect::<Vec<_>>(),
+            "media": scene.media.iter().map(medium_json).collect::<Vec<_>>(),
             "files": files.collect::<Vec<_>>(),
             "memory": {
                 "scene_bytes": self.loaded_bytes,
@@ -220,6 +219,27 @@ impl SceneInfo {
             "fallbacks": self.warnings,
         })
     }
+}
+
+/// Name, kind and extinction of a medium.
+fn medium_text(medium: &Medium) -> String {
+    let [r, g, b] = medium.max_extinction().to_array();
+    let extinction = if r == g && g == b { r.to_string() } else { format!("({r}, {g}, {b})") };
+    let up_to = if medium.field.bounds().is_some() { "up to " } else { "" };
+    let emission = if medium.emits() { ", emits light" } else { "" };
+    let kind = medium.field.kind();
+    format!("{}: {kind}, extinction {up_to}{extinction} per metre{emission}", medium.name)
+}
+
+fn medium_json(medium: &Medium) -> Value {
+    let bounds = medium.field.bounds();
+    json!({
+        "name": medium.name,
+        "kind": medium.field.kind(),
+        "max_extinction": medium.max_extinction().to_array(),
+        "bounds": bounds.map(|b| json!({ "min": b.min.to_array(), "max": b.max.to_array() })),
+        "emits": medium.emits(),
+    })
 }
 
 /// How a material scatters light.

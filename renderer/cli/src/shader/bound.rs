@@ -1,11 +1,12 @@
-//! `lightbound shader bound`: evaluates the bounding shader of s for boxes of inputs.
+//! `lightbound shader bound`: evaluates the bounding shader of s, or of a density, for boxes of
+//! inputs.
 //!
 //! The bounding shader is compiled for the given inputs: intervals are interval inputs, and numbers
 //! are scalar inputs. Behind a one-sided material, s and its bounds are 0 and the shader is not
 //! evaluated.
 
 use super::csv::InputKind;
-use super::evaluator::DIRECTIONS;
+use super::evaluator::arguments;
 use super::inputs::{InputArgs, InputRows, RowEvaluator, ShaderJob, evaluate_table};
 use super::values::{ValueError, WordRange};
 use super::warnings::RowWarnings;
@@ -14,15 +15,16 @@ use crate::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::format_table;
 use lightbound_shader::bounding::{
-    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Precondition,
-    PreconditionError, Ranges, SplitKernel,
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, MAX_POSITION,
+    Precondition, PreconditionError, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{BoundSides, Input, Options, Tracking};
-use lightbound_shader::{Arena, Scalar, Texture};
+use lightbound_shader::{Arena, Scalar, ShaderKind, SurfaceSides, Texture};
 
 const USAGE: &str = "\
 lightbound shader bound [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
+       lightbound shader bound [OPTIONS] --p <X,Y,Z> <FILE>
        lightbound shader bound [OPTIONS] --csv <FILE> <FILE>";
 
 const EXAMPLES: &str = "\
@@ -32,13 +34,14 @@ Examples:
   lightbound shader bound phong.wgsl --mode related --split 4 --wi 0.5..0.7,0,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
   lightbound shader bound parquet.wgsl --texture wood=w.png --wi 0,0,1 --wo 0,0,1 --set uv=0..0.3
+  lightbound shader bound fog.wgsl --p 0..1,0..0.25,0..1        the density of a medium
 
 A value is a number or a closed interval LO..HI; a single value sets all components of a vector.
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, is between them for all inputs in the box,
 without tolerance. Inputs from the surface point are set like parameters; by default the point is at
-the origin.
+the origin. For a density, the columns are p.x, p.y, p.z, and in the result density.lo, density.hi.
 
 An infinite bound always holds. `no bound`, or NaN in CSV files, means that the bound itself is NaN.
 With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore, bounds
@@ -107,6 +110,8 @@ struct BoundEvaluator {
     nan_test: Option<BoundingKernel>,
     /// If NaN is not suppressed: computes the bounds with NaN suppressed.
     suppressing: Option<BoundingKernel>,
+    /// Number of words of the arguments, which precede those of parameters.
+    arguments: usize,
     /// Input range and type of each word.
     words: Vec<(Input, Scalar)>,
     names: Vec<String>,
@@ -114,7 +119,8 @@ struct BoundEvaluator {
     outputs: Vec<String>,
     bound_sides: BoundSides,
     ranges: Ranges,
-    material_sides: lightbound_shader::SurfaceSides,
+    /// The sides of the material; `None` for a density.
+    material_sides: Option<SurfaceSides>,
     textures: Vec<Texture>,
     /// Number of parts that boxes are split into.
     parts: Option<usize>,
@@ -129,6 +135,12 @@ impl BoundEvaluator {
         textures: Vec<Texture>,
     ) -> Result<BoundEvaluator, Error> {
         let (options, ranges) = (args.variant.options()?, args.variant.ranges());
+        if args.split.is_some() && job.shader.kind() == ShaderKind::Density {
+            return Err(Error::option(
+                "--split cuts boxes of directions, and a density has none",
+                "omit it, and bound the parts of the box one by one, or as rows of --csv",
+            ));
+        }
         let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
         let mut inputs = integrand.inputs(IntervalInputs::All, ranges);
         for (input, &interval) in inputs.iter_mut().zip(intervals) {
@@ -166,12 +178,14 @@ impl BoundEvaluator {
             .parameters()
             .iter()
             .flat_map(|parameter| vec![parameter.scalar; parameter.size]);
-        let scalars = [Scalar::F32; DIRECTIONS.len()].into_iter().chain(parameters);
+        let arguments = arguments(job.shader.kind()).len();
+        let scalars = std::iter::repeat_n(Scalar::F32, arguments).chain(parameters);
         Ok(BoundEvaluator {
             kernel: compile(&integrand, &options)?,
             loop_cap_test: loop_cap_test.transpose()?,
             nan_test,
             suppressing,
+            arguments,
             words: inputs.into_iter().zip(scalars).collect(),
             names: integrand.point.inputs.iter().map(|port| port.name.clone()).collect(),
             outputs: integrand
@@ -181,10 +195,10 @@ impl BoundEvaluator {
                 .collect(),
             bound_sides: options.sides,
             ranges,
-            material_sides: job.shader.sides(),
+            material_sides: job.sides(),
             textures,
             parts: args.split,
-            warnings: RowWarnings::new(InputKind::Intervals),
+            warnings: RowWarnings::new(InputKind::Intervals, job.sides()),
         })
     }
 
@@ -194,14 +208,19 @@ impl BoundEvaluator {
             Scalar::I32 | Scalar::U32 | Scalar::Bool => (bits as i32).to_string(),
         });
         let value = if low == high { low } else { format!("{low}..{high}") };
-        let help = match (self.ranges, word < DIRECTIONS.len()) {
+        let help = match (self.ranges, word < self.arguments) {
+            (Ranges::Declared, true) if self.material_sides.is_none() => format!(
+                "components of positions are from {0:e} to {1:e}; --ranges paper accepts all \
+                 finite numbers",
+                -MAX_POSITION, MAX_POSITION
+            ),
             (Ranges::Declared, true) => {
                 "components of unit vectors are from -1 to 1; --ranges paper accepts all finite \
                  numbers"
                     .to_owned()
             }
             (Ranges::Declared, false) => "it accepts the range that the shader declares".to_owned(),
-            (Ranges::Paper, true) => "components of directions are finite".to_owned(),
+            (Ranges::Paper, true) => "components of directions and positions are finite".to_owned(),
             (Ranges::Paper, false) => {
                 "--ranges paper accepts finite numbers that are not negative, unless the shader \
                  declares a negative range; --ranges declared accepts the declared range"
@@ -256,7 +275,7 @@ impl BoundEvaluator {
         let bounds = rows.iter().enumerate().map(|(row, ranges)| {
             let is_evaluated = self.needs_bound(ranges);
             let bounds = self.row(&limits, row, ranges);
-            let covered = self.warnings.note(ranges, self.material_sides) && is_evaluated;
+            let covered = self.warnings.note(ranges) && is_evaluated;
             self.warnings.capped += usize::from(
                 covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)),
             );
@@ -270,10 +289,9 @@ impl BoundEvaluator {
 
     /// Bounds of each output for a row, from the shader's `limits`.
     fn row(&self, limits: &BoundsBatch, row: usize, ranges: &[WordRange]) -> Vec<[f32; 2]> {
-        let (is_evaluated, wo_z) =
-            (self.needs_bound(ranges), ranges[WO_Z].endpoints.map(f32::from_bits));
+        let is_evaluated = self.needs_bound(ranges);
         let bound =
-            |k| if is_evaluated { self.include_back(limits.get(row, k), wo_z) } else { [0.0; 2] };
+            |k| if is_evaluated { self.include_back(limits.get(row, k), ranges) } else { [0.0; 2] };
         (0..self.outputs.len()).map(bound).collect()
     }
 
@@ -310,7 +328,7 @@ impl BoundEvaluator {
 
     /// The endpoints of a word for the bounding shader.
     fn kernel_endpoints(&self, word: usize, endpoints: [u32; 2]) -> [u32; 2] {
-        if word == WO_Z && self.material_sides == lightbound_shader::SurfaceSides::One {
+        if word == WO_Z && self.material_sides == Some(SurfaceSides::One) {
             // The bounding shader requires directions in front of the surface.
             const FRONT: f32 = f32::from_bits(1);
             return endpoints.map(|bits| f32::from_bits(bits).max(FRONT).to_bits());
@@ -323,16 +341,18 @@ impl BoundEvaluator {
     }
 
     /// Extends a bound by the value behind a one-sided material, which is 0.
-    fn include_back(&self, [low, high]: [f32; 2], [wo_low, wo_high]: [f32; 2]) -> [f32; 2] {
-        let [low, high] =
-            match (self.material_sides.covers(wo_low), self.material_sides.covers(wo_high)) {
-                (true, _) => [low, high],
-                // Keeps NaN.
-                (false, true) => {
-                    [if low > 0.0 { 0.0 } else { low }, if high < 0.0 { 0.0 } else { high }]
-                }
-                (false, false) => [0.0, 0.0],
-            };
+    fn include_back(&self, [low, high]: [f32; 2], ranges: &[WordRange]) -> [f32; 2] {
+        let covered = self.material_sides.map_or([true; 2], |sides| {
+            ranges[WO_Z].endpoints.map(|bits| sides.covers(f32::from_bits(bits)))
+        });
+        let [low, high] = match covered {
+            [true, _] => [low, high],
+            // Keeps NaN.
+            [false, true] => {
+                [if low > 0.0 { 0.0 } else { low }, if high < 0.0 { 0.0 } else { high }]
+            }
+            [false, false] => [0.0, 0.0],
+        };
         // Turns −0 into 0.
         [low + 0.0, high + 0.0]
     }
@@ -409,7 +429,7 @@ impl MissingBound {
     }
 }
 
-/// Indices of words in a row.
+/// Indices of words in a row that begins with directions.
 const WI_Z: usize = 2;
 const WO_X: usize = 3;
 const WO_Z: usize = 5;
@@ -430,7 +450,8 @@ impl RowEvaluator for BoundEvaluator {
     fn check(&self, row: &[WordRange]) -> Result<(), (usize, ValueError)> {
         for (word, range) in row.iter().enumerate() {
             // Values behind a one-sided material need no shader, so wo.z has the range of wi.z.
-            let (input, scalar) = &self.words[if word == WO_Z { WI_Z } else { word }];
+            let is_wo_z = word == WO_Z && self.material_sides.is_some();
+            let (input, scalar) = &self.words[if is_wo_z { WI_Z } else { word }];
             if !range.endpoints.iter().all(|&bits| input.bounds.contains(bits)) {
                 return Err((word, self.out_of_range(word, *scalar, range.endpoints)));
             }

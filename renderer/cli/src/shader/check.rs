@@ -1,5 +1,5 @@
-//! `lightbound shader check`: checks that a shader is a valid material, and lists its parameters
-//! and cost.
+//! `lightbound shader check`: checks that a shader is a valid material, phase function or density,
+//! and lists its parameters and cost.
 
 use super::{SourceArgs, compile, point_shader, values};
 use crate::console::{self, count};
@@ -7,10 +7,14 @@ use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::parameters::{self, format_table};
 use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
+use lightbound::math::{Aabb, Transform, Vec3};
+use lightbound::medium::{
+    Field, MajorantTree, MediumPoint, ShaderField, ShaderFieldSettings, TreeOptions,
+};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
 use lightbound_shader::{
-    Arena, Entry, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target, passes,
+    Arena, Entry, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target, medium, passes,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,10 +24,12 @@ Examples:
   lightbound shader check materials/velvet.wgsl
   lightbound shader check ward.wgsl              (of the library, if no such file exists)
   lightbound shader check ward.wgsl --target sse
+  lightbound shader check fog.wgsl               (the density of a medium)
 
-Without --target, instructions are counted for every instruction set.
-The exit code is 1 if values at sampled directions are negative or not finite, or
-if sample and pdf disagree.";
+Without --target, instructions are counted for every instruction set. A density is sampled and
+bounded in the unit cube, with the default parameters.
+The exit code is 1 if values at sampled directions or positions are negative or not finite, or
+if sample and pdf disagree. Negative densities and NaN are 0.";
 
 /// Options of `shader check`.
 #[derive(Debug, clap::Args)]
@@ -39,19 +45,27 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let text = args.source.read()?;
     let shader = Shader::parse(&name, &text)?;
     let settings = args.source.overrides(&shader)?;
-    let point = point_shader(&shader, Entry::Integrand, &settings)?;
+    let point = evaluated_function(&shader, &settings)?;
     let time = median_time(|| {
-        compile(&Shader::parse(&name, &text)?, Entry::Integrand, &settings, target)
+        compile(&evaluated_function(&Shader::parse(&name, &text)?, &settings)?, target)
     })?;
-    let checks = Checks::run(&shader, &settings, target)?;
+    let checks = match missing_input(&shader) {
+        Some(missing_input) => Checks::skipped(&shader, &missing_input),
+        None if shader.kind() == ShaderKind::Density => Checks::density(&shader, &settings)?,
+        None => Checks::scattering(&shader, &settings, target)?,
+    };
     let property = |name: &str, text: String| vec![name.to_owned(), text];
-    let mut properties = vec![
-        property("sides", describe_sides(&shader).into()),
-        property("functions", functions(&shader)),
-        property("values", checks.values),
-        property("sampler", checks.sampler),
-        property("loops", describe_loops(&shader, &point, &settings)),
-    ];
+    let mut properties = vec![match shader.kind() {
+        ShaderKind::Brdf | ShaderKind::Phase => property("sides", describe_sides(&shader).into()),
+        ShaderKind::Density => property("kind", "the density of a medium".into()),
+    }];
+    properties.push(property("functions", functions(&shader)));
+    properties.extend(checks.properties.into_iter().map(|(name, text)| property(name, text)));
+    properties.push(property("loops", describe_loops(&shader, &point, &settings)));
+    let evaluated = match shader.kind() {
+        ShaderKind::Brdf | ShaderKind::Phase => "s".to_owned(),
+        ShaderKind::Density => functions(&shader),
+    };
     let lowered = passes::lower(&point);
     for target in args.source.target.map_or(Target::ALL.to_vec(), |target| vec![target]) {
         if let Some(isa) = target.isa() {
@@ -59,7 +73,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
                 count(x86::Code::compile(&lowered, isa).counts().total as u64, "instruction");
             properties.push(property(
                 target.name(),
-                format!("{instructions} for {} evaluations of s", target.lanes()),
+                format!("{instructions} for {} evaluations of {evaluated}", target.lanes()),
             ));
         }
     }
@@ -100,58 +114,132 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 
 /// Results of the checks that run when a shader is loaded, with all parameters at their defaults.
 struct Checks {
-    values: String,
-    sampler: String,
+    /// Names and results.
+    properties: Vec<(&'static str, String)>,
     warnings: Vec<String>,
     /// Whether values are negative or not finite, or `sample` and `pdf` disagree.
     failed: bool,
 }
 
 impl Checks {
-    fn run(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
-        let mut checks = Checks {
-            values: String::new(),
-            sampler: "derived from bounds".into(),
-            warnings: vec![],
-            failed: false,
-        };
-        if let Some(missing_input) = missing_input(shader) {
-            checks.values = format!("not checked: {missing_input}");
-            if shader.has_sampler() {
-                checks.sampler = checks.values.clone();
-            }
-            return Ok(checks);
+    /// Checks that cannot run, since an input of the shader is missing.
+    fn skipped(shader: &Shader, missing_input: &str) -> Checks {
+        let skipped = format!("not checked: {missing_input}");
+        let mut properties = vec![("values", skipped.clone())];
+        match shader.kind() {
+            ShaderKind::Density => properties.push(("bound", skipped)),
+            _ if shader.has_sampler() => properties.push(("sampler", skipped)),
+            _ => properties.push(("sampler", BOUNDS_SAMPLER.into())),
         }
+        Checks { properties, warnings: vec![], failed: false }
+    }
+
+    /// Checks a BRDF or a phase function.
+    fn scattering(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
+        let mut checks = Checks { properties: vec![], warnings: vec![], failed: false };
         let program = Arc::new(Program::compile(&Arena::new(), shader, settings, target)?);
         let default =
             |p: &Parameter| Setting::Constant(p.default.clone().expect("no input is missing"));
         let instance = ShaderInstance::new(0, shader.settable().iter().map(|p| (p, default(p))));
         let binding = ShaderBinding::new(program, vec![]);
-        checks.values = match self_check::check_values(&binding, &instance) {
+        let values = match self_check::check_values(&binding, &instance) {
             Ok(max) if max <= 0.0 => {
                 checks
                     .warnings
                     .push("s is 0 at all sampled directions: the material is black".into());
-                "black".into()
+                "black"
             }
-            Ok(_) => "finite, none negative".into(),
+            Ok(_) => "finite, none negative",
             Err(error) => {
                 checks.warnings.push(error.to_string());
                 checks.failed = true;
-                "negative or not finite".into()
+                "negative or not finite"
             }
         };
-        if shader.has_sampler() {
-            checks.sampler = match self_check::check_sampler(&binding, &instance) {
-                Ok(()) => "agrees with pdf".into(),
-                Err(error) => {
-                    checks.warnings.push(format!("`sample` and `pdf` disagree: {error}"));
-                    checks.failed = true;
-                    "disagrees with pdf".into()
-                }
-            };
-        }
+        let check = || self_check::check_sampler(&binding, &instance);
+        let sampler = match shader.has_sampler().then(check) {
+            None => BOUNDS_SAMPLER,
+            Some(Ok(())) => "agrees with pdf",
+            Some(Err(error)) => {
+                checks.warnings.push(format!("`sample` and `pdf` disagree: {error}"));
+                checks.failed = true;
+                "disagrees with pdf"
+            }
+        };
+        checks.properties = vec![("values", values.into()), ("sampler", sampler.into())];
         Ok(checks)
+    }
+
+    /// Checks a density in the unit cube, where media are by default.
+    fn density(shader: &Shader, settings: &Settings) -> Result<Checks, Error> {
+        /// Sampled positions.
+        const POINTS: usize = 4096;
+        /// Cells of the cube in which the density is bounded.
+        const CELLS: usize = 4096;
+        let parameters =
+            values::require_all(shader.parameters(), values::defaults(shader.parameters()))?;
+        let medium = ShaderFieldSettings {
+            bounds: Aabb { min: Vec3::ZERO, max: Vec3::ONE },
+            extinction: Vec3::ONE,
+            albedo: Vec3::ZERO,
+            radiance: Vec3::ONE,
+        };
+        let field = ShaderField::new(shader, settings, &parameters, vec![], medium)?;
+        let mut points = Vec::new();
+        field.evaluate(&positions(POINTS), &mut points);
+        let [min, max] = points.iter().fold([f32::INFINITY, 0.0], |[min, max], point| {
+            let density = point.extinction.x;
+            [density.min(min), density.max(max)]
+        });
+        let options = TreeOptions { max_nodes: CELLS, cell_cost: 0.0, ..TreeOptions::default() };
+        let majorants = MajorantTree::build(&field, &Transform::IDENTITY, options);
+        let [_, bound] = majorants.density_range();
+        let mut warnings = Vec::new();
+        if max == 0.0 {
+            warnings.push("the density is 0 at all sampled positions of the unit cube".into());
+        }
+        let unlimited = |point: &MediumPoint| !point.emission.is_finite();
+        let infinite = [(!max.is_finite(), "density"), (points.iter().any(unlimited), "emission")];
+        for (_, name) in infinite.into_iter().filter(|(infinite, _)| *infinite) {
+            warnings.push(format!(
+                "the {name} is infinite at a sampled position of the unit cube: limit it with min"
+            ));
+        }
+        if !bound.is_finite() {
+            warnings.push(
+                "the density has no upper bound in the unit cube, so the medium cannot be \
+                 rendered there: limit it with min, also where a division by 0 is possible"
+                    .into(),
+            );
+        }
+        let values = format!("from {min} to {max} at {POINTS} positions in the unit cube");
+        let bound = match bound.is_finite() {
+            true => format!("at most {bound} in the unit cube"),
+            false => "none in the unit cube".into(),
+        };
+        let failed = infinite.iter().any(|(infinite, _)| *infinite);
+        Ok(Checks { properties: vec![("values", values), ("bound", bound)], warnings, failed })
+    }
+}
+
+/// The sampler of a shader without `sample` and `pdf`.
+const BOUNDS_SAMPLER: &str = "derived from bounds";
+
+/// Positions that fill the unit cube evenly: the sequence R₃ of Roberts 2018, *The unreasonable
+/// effectiveness of quasirandom sequences*.
+fn positions(count: usize) -> Vec<Vec3> {
+    /// 1/x, 1/x² and 1/x³ for the root x of x⁴ = x + 1.
+    const STEPS: [f64; 3] =
+        [0.819_172_513_396_164_4, 0.671_043_606_703_789_2, 0.549_700_477_901_970_3];
+    let position = |i: usize| STEPS.map(|step| (0.5 + i as f64 * step).fract() as f32);
+    (0..count).map(|i| Vec3::from_array(position(i))).collect()
+}
+
+/// The function that the renderer evaluates most: s, or the properties of a medium.
+fn evaluated_function(shader: &Shader, settings: &Settings) -> Result<Function, Error> {
+    match shader.kind() {
+        ShaderKind::Brdf | ShaderKind::Phase => point_shader(shader, Entry::Integrand, settings),
+        ShaderKind::Density => Ok(medium::properties(shader, settings)?),
     }
 }
 
@@ -197,6 +285,8 @@ fn functions(shader: &Shader) -> String {
     if shader.has_sampler() {
         names.extend(["sample", "pdf"]);
     }
+    let optional = [(shader.has_albedo(), "albedo"), (shader.has_emission(), "emission")];
+    names.extend(optional.into_iter().filter(|(present, _)| *present).map(|(_, name)| name));
     if shader.has_setup() {
         names.push("material");
     }

@@ -1,20 +1,17 @@
-//! Rows of directions and parameters from a CSV file: numbers, or intervals with a column for each
+//! Rows of arguments and parameters from a CSV file: numbers, or intervals with a column for each
 //! endpoint.
 //!
 //! Cells are numbers and names without line breaks, so each line is a row, and quotes around a cell
 //! can be dropped. Line numbers in errors count comments and empty lines.
 
-use super::evaluator::DIRECTIONS;
 use super::values::{self, ParameterWords, ValueError, WordRange};
 use super::{Assignment, is_stdin};
 use crate::Error;
 use lightbound_shader::{Parameter, Scalar};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::Path;
-
-/// Help for errors in the header.
-const HEADER: &str = "the first line names the columns: wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,…";
 
 /// Which values an input may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,51 +25,49 @@ pub enum InputKind {
 /// A CSV file, read row by row.
 pub struct CsvRows<'a> {
     lines: Lines,
+    /// Names of the words of the arguments.
+    arguments: &'a [&'a str],
     columns: Vec<Column<'a>>,
-    /// Default values of a row: directions, then parameters.
+    /// Default values of a row: arguments, then parameters.
     defaults: Vec<WordRange>,
 }
 
 /// A column of the table.
 struct Column<'a> {
     name: String,
-    target: ColumnTarget<'a>,
+    /// The parameter that the column sets; `None` for a component of an argument.
+    parameter: Option<&'a Parameter>,
+    /// Indices of the words that the column sets.
+    words: Range<usize>,
     /// The endpoint of an interval, 0 or 1; `None` for a number.
     endpoint: Option<usize>,
-}
-
-/// The input that a column sets.
-enum ColumnTarget<'a> {
-    /// A component of a direction.
-    Direction(usize),
-    /// A parameter or one of its components.
-    Parameter(ParameterWords<'a>),
 }
 
 /// Suffixes of columns with endpoints of intervals.
 const ENDPOINT_SUFFIXES: [&str; 2] = [".lo", ".hi"];
 
 impl<'a> CsvRows<'a> {
-    /// Opens a file and reads its header. `words` are the values of parameters without a column.
+    /// Opens a file and reads its header. `arguments` are the names of the components of the
+    /// shader's arguments; `words` are the values of parameters without a column.
     ///
     /// # Errors
     /// If a parameter has no value, or if columns set all components that an option in `set` sets.
     pub fn open(
         path: &Path,
         kind: InputKind,
+        arguments: &'a [&'a str],
         parameters: &'a [Parameter],
         words: &[Option<WordRange>],
         set: &[Assignment],
     ) -> Result<CsvRows<'a>, Error> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
-            return Err(lines.error("there is no header", HEADER));
+            return Err(lines.error("there is no header", &header_help(arguments)));
         }
-        let directions = [None; DIRECTIONS.len()].into_iter();
-        let mut words: Vec<Option<WordRange>> = directions.chain(words.iter().copied()).collect();
+        let mut words = [&vec![None; arguments.len()], words].concat();
         let mut columns: Vec<Column> = Vec::new();
         for name in lines.cells() {
-            let column = column(name, kind, parameters)
+            let column = column(name, kind, arguments, parameters)
                 .map_err(|help| lines.error(&format!("unknown column `{name}`"), &help))?;
             if columns.iter().any(|earlier| earlier.overlaps(&column)) {
                 return Err(lines.error(
@@ -80,7 +75,7 @@ impl<'a> CsvRows<'a> {
                     "remove one of them",
                 ));
             }
-            words[column.words()].fill(Some(WordRange {
+            words[column.words.clone()].fill(Some(WordRange {
                 endpoints: [0; 2],
                 is_interval: column.endpoint.is_some(),
             }));
@@ -89,7 +84,7 @@ impl<'a> CsvRows<'a> {
         for (name, text) in set {
             // Columns may override some components of an option, but not all.
             let column_of = |word: usize| {
-                columns.iter().find(|column| column.words().contains(&(DIRECTIONS.len() + word)))
+                columns.iter().find(|column| column.words.contains(&(arguments.len() + word)))
             };
             let overriding: Option<Vec<_>> = values::find_parameter(parameters, name)
                 .and_then(|parameter| parameter.words.map(column_of).collect());
@@ -110,17 +105,18 @@ impl<'a> CsvRows<'a> {
             return Err(lines
                 .error(&format!("there is a column `{name}` but no column `{partner}`"), &help));
         }
-        if let Some(missing) = (0..DIRECTIONS.len()).find(|&word| words[word].is_none()) {
-            let help = "directions need the columns wi.x, wi.y, wi.z, wo.x, wo.y and wo.z";
-            return Err(lines.error(&format!("there is no column `{}`", DIRECTIONS[missing]), help));
+        if let Some(missing) = (0..arguments.len()).find(|&word| words[word].is_none()) {
+            let help = format!("the table needs the columns {}", arguments.join(", "));
+            let message = format!("there is no column `{}`", arguments[missing]);
+            return Err(lines.error(&message, &help));
         }
-        if let Some(name) = values::first_missing(parameters, &words[DIRECTIONS.len()..]) {
+        if let Some(name) = values::first_missing(parameters, &words[arguments.len()..]) {
             let help = format!(
                 "it has no default: add a column, or set a value for all rows with --set {name}=…"
             );
             return Err(lines.error(&format!("`{name}` has no value"), &help));
         }
-        Ok(CsvRows { lines, columns, defaults: words.into_iter().flatten().collect() })
+        Ok(CsvRows { lines, arguments, columns, defaults: words.into_iter().flatten().collect() })
     }
 
     /// Whether each word of a row is an interval.
@@ -140,7 +136,7 @@ impl<'a> CsvRows<'a> {
 
     /// An error at a word of the current row.
     pub fn error(&self, word: usize, error: &ValueError) -> Error {
-        match (1..).zip(&self.columns).find(|(_, column)| column.words().contains(&word)) {
+        match (1..).zip(&self.columns).find(|(_, column)| column.words.contains(&word)) {
             Some((number, _)) => {
                 self.lines.error(&format!("column {number}: {}", error.message), &error.help)
             }
@@ -156,12 +152,12 @@ impl<'a> CsvRows<'a> {
                 self.lines.error(&format!("column {number}: {}", error.message), &error.help)
             };
             let text = cells.next().ok_or_else(|| self.wrong_cell_count())?;
-            let bits = match &column.target {
-                ColumnTarget::Direction(word) => values::parse_component(DIRECTIONS[*word], text),
-                ColumnTarget::Parameter(parameter) => values::parse_bits(parameter.parameter, text),
+            let bits = match column.parameter {
+                None => values::parse_component(self.arguments[column.words.start], text),
+                Some(parameter) => values::parse_bits(parameter, text),
             };
             let bits = bits.map_err(at_column)?;
-            for range in &mut row[column.words()] {
+            for range in &mut row[column.words.clone()] {
                 match column.endpoint {
                     Some(endpoint) => range.endpoints[endpoint] = bits,
                     None => range.endpoints = [bits; 2],
@@ -179,11 +175,10 @@ impl<'a> CsvRows<'a> {
         for (number, column) in
             (1..).zip(&self.columns).filter(|(_, column)| column.endpoint == Some(1))
         {
-            for word in column.words() {
+            for word in column.words.clone() {
                 if !values::is_ordered(column.scalar(), row[word].endpoints) {
-                    let lower = |other: &&Column| {
-                        other.endpoint == Some(0) && other.words().contains(&word)
-                    };
+                    let lower =
+                        |other: &&Column| other.endpoint == Some(0) && other.words.contains(&word);
                     let lower =
                         self.columns.iter().position(|other| lower(&other)).unwrap_or(number - 1);
                     let text = |k: usize| self.lines.cells().nth(k).unwrap_or_default();
@@ -205,26 +200,13 @@ impl<'a> CsvRows<'a> {
 }
 
 impl Column<'_> {
-    /// Indices of the words that the column sets.
-    fn words(&self) -> std::ops::Range<usize> {
-        match &self.target {
-            ColumnTarget::Direction(word) => *word..*word + 1,
-            ColumnTarget::Parameter(parameter) => {
-                DIRECTIONS.len() + parameter.words.start..DIRECTIONS.len() + parameter.words.end
-            }
-        }
-    }
-
     fn scalar(&self) -> Scalar {
-        match &self.target {
-            ColumnTarget::Direction(_) => Scalar::F32,
-            ColumnTarget::Parameter(parameter) => parameter.parameter.scalar,
-        }
+        self.parameter.map_or(Scalar::F32, |parameter| parameter.scalar)
     }
 
     /// Whether both columns set the same value.
     fn overlaps(&self, other: &Column) -> bool {
-        let (a, b) = (self.words(), other.words());
+        let (a, b) = (&self.words, &other.words);
         let same_endpoint =
             self.endpoint.is_none() || other.endpoint.is_none() || self.endpoint == other.endpoint;
         same_endpoint && a.start < b.end && b.start < a.end
@@ -236,16 +218,22 @@ impl Column<'_> {
         let has_other_endpoint = |word: usize| {
             columns
                 .iter()
-                .any(|other| other.endpoint == Some(1 - endpoint) && other.words().contains(&word))
+                .any(|other| other.endpoint == Some(1 - endpoint) && other.words.contains(&word))
         };
-        self.words().all(has_other_endpoint)
+        self.words.clone().all(has_other_endpoint)
     }
+}
+
+/// Help for errors in the header.
+fn header_help(arguments: &[&str]) -> String {
+    format!("the first line names the columns: {},…", arguments.join(","))
 }
 
 /// Parses the name of a column. The error is the remedy for an unknown name.
 fn column<'a>(
     name: &str,
     kind: InputKind,
+    arguments: &[&str],
     parameters: &'a [Parameter],
 ) -> Result<Column<'a>, String> {
     // Names of parameters contain no dot, and neither `lo` nor `hi` is a component.
@@ -254,22 +242,20 @@ fn column<'a>(
         InputKind::Intervals => ENDPOINT_SUFFIXES.iter().position(|suffix| name.ends_with(suffix)),
     };
     let stem = endpoint.and_then(|k| name.strip_suffix(ENDPOINT_SUFFIXES[k])).unwrap_or(name);
-    if let Some(word) = DIRECTIONS.iter().position(|direction| *direction == stem) {
-        return Ok(Column { name: name.into(), target: ColumnTarget::Direction(word), endpoint });
+    let owned = name.to_owned();
+    if let Some(word) = arguments.iter().position(|argument| *argument == stem) {
+        return Ok(Column { name: owned, parameter: None, words: word..word + 1, endpoint });
     }
-    if let Some(parameter) = values::find_parameter(parameters, stem) {
-        return Ok(Column {
-            name: name.into(),
-            target: ColumnTarget::Parameter(parameter),
-            endpoint,
-        });
+    if let Some(ParameterWords { parameter, words }) = values::find_parameter(parameters, stem) {
+        let words = arguments.len() + words.start..arguments.len() + words.end;
+        return Ok(Column { name: owned, parameter: Some(parameter), words, endpoint });
     }
     Err(if name.contains(|c: char| c == ';' || c.is_whitespace()) {
         "separate columns by commas".into()
     } else if name.parse::<f32>().is_ok() {
-        HEADER.into()
+        header_help(arguments)
     } else {
-        values::unknown_name("column", parameters, &DIRECTIONS, stem).help
+        values::unknown_name("column", parameters, arguments, stem).help
     })
 }
 

@@ -1,19 +1,20 @@
-//! `lightbound shader eval`: evaluates a BRDF for given directions, for example to compare a shader
-//! with another implementation.
+//! `lightbound shader eval`: evaluates a BRDF for given directions, or a density at a position, for
+//! example to compare a shader with another implementation.
 //!
 //! Directions are passed to the shader unchanged, without normalization. Results are printed with
 //! enough digits to read back the same float.
 
 use super::csv::InputKind;
-use super::evaluator::BrdfEvaluator;
+use super::evaluator::PointEvaluator;
 use super::inputs::{InputArgs, InputRows, RowEvaluator, evaluate_table};
-use super::{compile, values};
+use super::{compile, point_shader, values};
 use crate::{Error, Exit};
 use lightbound::material::parameters::format_table;
-use lightbound_shader::Entry;
+use lightbound_shader::{Entry, ShaderKind, medium};
 
 const USAGE: &str = "\
 lightbound shader eval [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
+       lightbound shader eval [OPTIONS] --p <X,Y,Z> <FILE>
        lightbound shader eval [OPTIONS] --csv <FILE> <FILE>";
 
 const EXAMPLES: &str = "\
@@ -22,21 +23,26 @@ Examples:
   lightbound shader eval ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1,0.2,0.3 --set alpha_x=0.1
   lightbound shader eval ward.wgsl --csv points.csv -o values.csv --set kd.r=0.5
   lightbound shader eval parquet.wgsl --texture wood=w.png --wi 0,0.6,0.8 --wo 0,0,1 --set uv=0.25
+  lightbound shader eval fog.wgsl --p 0.5,0.1,0.5               the density of a medium
 
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name:
 kd for all components, kd.r or kd.x for one. Empty lines and lines that begin with # are skipped.
 The result has the columns brdf.r, brdf.g, brdf.b (1/sr) and s.r, s.g, s.b, the BRDF times the cosine
-of wi, with enough digits to read back the same float.";
+of wi, with enough digits to read back the same float. For a density, the columns are p.x, p.y, p.z,
+and in the result density, albedo.r and emission.r with the other channels if the shader has them.";
 
 /// Options of `shader eval`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 #[command(mut_arg("wi", |wi| {
-    wi.value_parser(values::parse_direction)
+    wi.value_parser(values::parse_vector)
         .help("Direction to the light: a unit vector in the shading frame, with the normal 0,0,1")
 }))]
 #[command(mut_arg("wo", |wo| {
-    wo.value_parser(values::parse_direction).help("Direction to the viewer, in the same frame")
+    wo.value_parser(values::parse_vector).help("Direction to the viewer, in the same frame")
+}))]
+#[command(mut_arg("p", |p| {
+    p.value_parser(values::parse_vector).help("Position in a density, in the medium's own space")
 }))]
 pub struct Args {
     #[command(flatten)]
@@ -48,12 +54,19 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut results = args.inputs.results()?;
     let job = args.inputs.job(InputKind::Numbers)?;
     let textures = job.textures()?;
-    let kernel = compile(&job.shader, Entry::Brdf, &job.settings, args.inputs.source.target())?;
-    let mut evaluator = BrdfEvaluator::new(kernel, job.shader.sides(), textures);
+    let function = match job.shader.kind() {
+        ShaderKind::Brdf | ShaderKind::Phase => {
+            point_shader(&job.shader, Entry::Brdf, &job.settings)?
+        }
+        ShaderKind::Density => medium::properties(&job.shader, &job.settings)?,
+    };
+    let kernel = compile(&function, args.inputs.source.target())?;
+    let mut evaluator = PointEvaluator::new(kernel, job.sides(), textures);
     match job.inputs()? {
         InputRows::Table(mut rows) => evaluate_table(&mut rows, &mut evaluator, &mut results)?,
         InputRows::Row(row) => {
-            _ = results.write(format_row(&evaluator.evaluate(&[row])[0]).as_bytes())?
+            let values = evaluator.evaluate(&[row]).remove(0);
+            results.write(format_row(&evaluator.columns(), &values).as_bytes())?;
         }
     }
     results.finish()?;
@@ -61,20 +74,32 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Formats the values of a row.
-fn format_row(values: &[f32]) -> String {
-    let row = |name: &str, values: &[f32], unit: &str| {
-        let values = values.iter().map(|x| format!("{x:?}"));
-        [name.to_owned()]
-            .into_iter()
-            .chain(values)
-            .chain([unit.to_owned()])
-            .collect::<Vec<String>>()
-    };
+/// Formats the values of a row: a line for each function, with the channels in columns.
+fn format_row(columns: &[String], values: &[f32]) -> String {
     let head = ["", "r", "g", "b"].map(str::to_owned).to_vec();
-    format_table(&[
-        head,
-        row("brdf", &values[..3], "1/sr"),
-        row("s", &values[3..], "1/sr, with the cosine of wi"),
-    ])
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (column, x) in columns.iter().zip(values) {
+        let function = match column.split_once('.') {
+            Some((function, "r")) => {
+                if !rows.contains(&head) {
+                    rows.push(head.clone());
+                }
+                function
+            }
+            Some(_) => "",
+            None => column,
+        };
+        if !function.is_empty() {
+            rows.push(vec![function.to_owned()]);
+        }
+        rows.last_mut().expect("a function begins with its first channel").push(format!("{x:?}"));
+    }
+    for row in &mut rows {
+        match row[0].as_str() {
+            "brdf" => row.push("1/sr".into()),
+            "s" => row.push("1/sr, with the cosine of wi".into()),
+            _ => {}
+        }
+    }
+    format_table(&rows)
 }

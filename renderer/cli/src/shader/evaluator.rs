@@ -1,47 +1,52 @@
-//! Runs a compiled BRDF on rows of inputs.
+//! Runs a compiled shader on rows of inputs.
 
 use super::csv::InputKind;
 use super::inputs::RowEvaluator;
 use super::values::{ValueError, WordRange};
 use super::warnings::RowWarnings;
-use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
+use lightbound_shader::ir::Port;
+use lightbound_shader::{Batch, Kernel, ShaderKind, SurfaceSides, Texture};
 
-/// Names of the results of a row.
-pub const OUTPUTS: [&str; 6] = ["brdf.r", "brdf.g", "brdf.b", "s.r", "s.g", "s.b"];
+/// Names of the components of a shader's arguments, at the beginning of a row; parameters follow.
+pub fn arguments(kind: ShaderKind) -> &'static [&'static str] {
+    match kind {
+        ShaderKind::Brdf | ShaderKind::Phase => &["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"],
+        ShaderKind::Density => &["p.x", "p.y", "p.z"],
+    }
+}
 
-/// Names of the direction components at the beginning of a row.
-pub const DIRECTIONS: [&str; 6] = ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"];
-
-/// Evaluates a compiled `Entry::Brdf`, and counts rows that need a warning.
+/// Evaluates a compiled `Entry::Brdf`, or the properties of a medium, and counts rows that need a
+/// warning.
 #[derive(Debug)]
-pub struct BrdfEvaluator {
+pub struct PointEvaluator {
     kernel: Kernel,
-    sides: SurfaceSides,
+    /// Names of the results; `capped` may follow.
+    columns: Vec<String>,
     textures: Vec<Texture>,
     pub warnings: RowWarnings,
 }
 
-impl BrdfEvaluator {
-    /// Creates the evaluator of a material with these sides and textures.
-    pub fn new(kernel: Kernel, sides: SurfaceSides, textures: Vec<Texture>) -> BrdfEvaluator {
-        let names = |ports: &[lightbound_shader::ir::Port]| {
-            ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>()
-        };
-        assert!(
-            names(kernel.inputs()).starts_with(&DIRECTIONS.map(str::to_owned)),
-            "the first inputs must be the directions"
-        );
-        assert!(
-            names(kernel.outputs()).starts_with(&OUTPUTS.map(str::to_owned)),
-            "the first outputs must be the results"
-        );
-        BrdfEvaluator { kernel, sides, textures, warnings: RowWarnings::new(InputKind::Numbers) }
+impl PointEvaluator {
+    /// Creates the evaluator of a shader with these textures. `sides` are those of a material, and
+    /// `None` for a density, which has no directions.
+    pub fn new(
+        kernel: Kernel,
+        sides: Option<SurfaceSides>,
+        textures: Vec<Texture>,
+    ) -> PointEvaluator {
+        let columns = kernel.outputs().iter().map(|port| port.name.clone());
+        let columns = columns.take_while(|name| name != CAPPED).collect();
+        let warnings = RowWarnings::new(InputKind::Numbers, sides);
+        PointEvaluator { kernel, columns, textures, warnings }
     }
 }
 
-impl RowEvaluator for BrdfEvaluator {
+/// The output that says whether a loop reached the cap, the last one if there is one.
+const CAPPED: &str = "capped";
+
+impl RowEvaluator for PointEvaluator {
     fn columns(&self) -> Vec<String> {
-        OUTPUTS.map(str::to_owned).to_vec()
+        self.columns.clone()
     }
 
     /// Accepts all rows.
@@ -59,14 +64,15 @@ impl RowEvaluator for BrdfEvaluator {
         }
         let textures: Vec<&Texture> = self.textures.iter().collect();
         self.kernel.run(&textures, &inputs, &mut outputs);
-        let capped = self.kernel.outputs().iter().position(|port| port.name == "capped");
+        let is_capped = |port: &Port| port.name == CAPPED;
+        let capped = self.kernel.outputs().iter().position(is_capped);
         let results = rows.iter().enumerate().map(|(row, ranges)| {
-            if !self.warnings.note(ranges, self.sides) {
-                return vec![0.0; OUTPUTS.len()];
+            if !self.warnings.note(ranges) {
+                return vec![0.0; self.columns.len()];
             }
             self.warnings.capped +=
                 usize::from(capped.is_some_and(|port| outputs.bits(row, port) != 0));
-            (0..OUTPUTS.len()).map(|port| outputs.get(row, port)).collect()
+            (0..self.columns.len()).map(|port| outputs.get(row, port)).collect()
         });
         results.collect()
     }

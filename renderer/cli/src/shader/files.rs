@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct FileArgs {
     /// Read inputs from the rows of a CSV file; - reads stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["wi", "wo"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["wi", "wo", "p"])]
     pub csv: Option<PathBuf>,
 
     /// Image for a texture of the shader: sRGB, repeated, with bilinear filtering

@@ -2,10 +2,11 @@
 
 use super::SourceArgs;
 use super::csv::{CsvRows, InputKind};
+use super::evaluator::arguments;
 use super::files::{FileArgs, Results};
 use super::values::{self, ValueError, WordRange};
 use crate::Error;
-use lightbound_shader::{Settings, Shader, Texture};
+use lightbound_shader::{Settings, Shader, ShaderKind, SurfaceSides, Texture};
 use std::io::Write;
 
 /// Options for the inputs of a shader: numbers or intervals.
@@ -16,14 +17,16 @@ pub struct InputArgs {
 
     /// Directions to the light, a box in the shading frame: X, Y and Z are numbers or intervals
     /// LO..HI
-    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_direction_box, allow_hyphen_values = true)]
-    #[arg(required_unless_present = "csv")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
     wi: Option<[WordRange; 3]>,
 
     /// Directions to the viewer, in the same form
-    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_direction_box, allow_hyphen_values = true)]
-    #[arg(required_unless_present = "csv")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
     wo: Option<[WordRange; 3]>,
+
+    /// Positions in a density, a box in the medium's own space, in the same form
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
+    p: Option<[WordRange; 3]>,
 
     #[command(flatten)]
     files: FileArgs,
@@ -37,6 +40,8 @@ pub struct ShaderJob<'a> {
     pub shader: Shader,
     /// Values of the shader's overrides.
     pub settings: Settings,
+    /// Values of the shader's arguments, unless they are in a table.
+    arguments: Vec<WordRange>,
     /// Parameter values from `--set`, or defaults.
     assigned: Vec<Option<WordRange>>,
 }
@@ -58,6 +63,7 @@ impl InputArgs {
     /// Parses the shader and the values given with `--set`.
     pub fn job(&self, kind: InputKind) -> Result<ShaderJob<'_>, Error> {
         let shader = Shader::parse(&self.source.name(), &self.source.read()?)?;
+        let arguments = self.arguments(&shader)?;
         let (settings, assignments) = self.source.settings(&shader)?;
         let assigned = values::assign(
             shader.parameters(),
@@ -68,11 +74,50 @@ impl InputArgs {
                 InputKind::Intervals => values::parse_range(parameter, text),
             },
         )?;
-        Ok(ShaderJob { args: self, kind, shader, settings, assigned })
+        Ok(ShaderJob { args: self, kind, shader, settings, arguments, assigned })
+    }
+
+    /// The arguments of a shader, from the options for its kind; empty if they are in a table.
+    fn arguments(&self, shader: &Shader) -> Result<Vec<WordRange>, Error> {
+        let wrong = |option: &str, help: &str| {
+            let (name, kind) = (shader.name(), shader.kind().name());
+            Error::option(format!("{option}: {name} is {kind}"), help)
+        };
+        let given = match shader.kind() {
+            ShaderKind::Brdf | ShaderKind::Phase => {
+                const HELP: &str = "give directions with --wi X,Y,Z and --wo X,Y,Z";
+                if self.p.is_some() {
+                    return Err(wrong("--p applies only to densities", HELP));
+                }
+                self.wi.zip(self.wo).map(|(wi, wo)| [wi, wo].concat()).ok_or(HELP)
+            }
+            ShaderKind::Density => {
+                const HELP: &str = "give a position with --p X,Y,Z";
+                if self.wi.is_some() || self.wo.is_some() {
+                    return Err(wrong("--wi and --wo do not apply to densities", HELP));
+                }
+                self.p.map(|p| p.to_vec()).ok_or(HELP)
+            }
+        };
+        match given {
+            Ok(words) => Ok(words),
+            Err(_) if self.files.csv.is_some() => Ok(vec![]),
+            Err(help) => {
+                Err(wrong("arguments are missing", &format!("{help}, or a table with --csv")))
+            }
+        }
     }
 }
 
 impl ShaderJob<'_> {
+    /// The sides of the material; `None` for a density, which has no directions.
+    pub fn sides(&self) -> Option<SurfaceSides> {
+        match self.shader.kind() {
+            ShaderKind::Brdf | ShaderKind::Phase => Some(self.shader.sides()),
+            ShaderKind::Density => None,
+        }
+    }
+
     /// The shader's textures.
     pub fn textures(&self) -> Result<Vec<Texture>, Error> {
         self.args.files.textures(&self.shader)
@@ -81,19 +126,19 @@ impl ShaderJob<'_> {
     /// The requested inputs.
     pub fn inputs(&self) -> Result<InputRows<'_>, Error> {
         let parameters = self.shader.parameters();
-        match (&self.args.files.csv, self.args.wi, self.args.wo) {
-            (Some(path), ..) => Ok(InputRows::Table(CsvRows::open(
+        match &self.args.files.csv {
+            Some(path) => Ok(InputRows::Table(CsvRows::open(
                 path,
                 self.kind,
+                arguments(self.shader.kind()),
                 parameters,
                 &self.assigned,
                 &self.args.source.set,
             )?)),
-            (None, Some(wi), Some(wo)) => Ok(InputRows::Row(
-                [&wi[..], &wo[..], &values::require_all(parameters, self.assigned.clone())?]
-                    .concat(),
-            )),
-            (None, ..) => unreachable!("clap requires --wi and --wo without --csv"),
+            None => {
+                let parameters = values::require_all(parameters, self.assigned.clone())?;
+                Ok(InputRows::Row([&self.arguments[..], &parameters].concat()))
+            }
         }
     }
 }

@@ -5,13 +5,16 @@ use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::library::LIBRARY;
 use lightbound::material::parameters::format_table;
-use lightbound_shader::{Shader, SurfaceSides};
+use lightbound_shader::{Shader, ShaderKind, SurfaceSides};
 
 const EXAMPLES: &str = "\
 Examples:
   lightbound shader list
-  lightbound shader list | grep 'both'
+  lightbound shader list | grep bsdf
   lightbound shader check conductor.wgsl
+
+The kind is brdf for reflection, bsdf for materials that scatter light to both sides (`sides: both`),
+and phase or density for media.
 
 Shaders of the library work from anywhere by their names: in scenes, as in
   Material \"shader\" \"string filename\" \"ward.wgsl\" \"float alpha_x\" 0.1
@@ -32,16 +35,25 @@ pub fn run() -> Result<Exit, Error> {
 /// Formats a row for each shader, in lines of at most this width unless a word is longer.
 fn table(width: usize) -> Result<String, Error> {
     let head =
-        ["shader", "sides", "sampler", "parameters", "description"].map(str::to_owned).to_vec();
+        ["shader", "kind", "sampler", "parameters", "description"].map(str::to_owned).to_vec();
     let mut rows = vec![head];
     for entry in LIBRARY {
         let shader = Shader::parse(entry.name, entry.text)?;
-        let sides = if shader.sides() == SurfaceSides::Both { "both" } else { "one" };
-        let sampler = if shader.has_sampler() { "own" } else { "bounds" };
+        let kind = match (shader.kind(), shader.sides()) {
+            (ShaderKind::Brdf, SurfaceSides::One) => "brdf",
+            (ShaderKind::Brdf, SurfaceSides::Both) => "bsdf",
+            (ShaderKind::Phase, _) => "phase",
+            (ShaderKind::Density, _) => "density",
+        };
+        let sampler = match shader.kind() {
+            ShaderKind::Density => "",
+            _ if shader.has_sampler() => "own",
+            _ => "bounds",
+        };
         let names: Vec<&str> =
             shader.settable().iter().map(|parameter| parameter.name.as_str()).collect();
         rows.push(
-            [entry.name, sides, sampler, &names.join(" "), title(shader.description())]
+            [entry.name, kind, sampler, &names.join(" "), title(shader.description())]
                 .map(|cell| cell.replace('\n', " "))
                 .to_vec(),
         );
@@ -110,7 +122,7 @@ mod tests {
         let ward = text.lines().find(|line| line.starts_with("ward.wgsl ")).unwrap();
         let cells: Vec<&str> =
             ward.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-        assert_eq!(cells[1], "one");
+        assert_eq!(cells[1], "brdf");
         assert_eq!(cells[3..], ["kd ks alpha_x alpha_y", "Anisotropic Ward with a diffuse term"]);
     }
 

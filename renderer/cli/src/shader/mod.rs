@@ -1,4 +1,5 @@
-//! `lightbound shader`: checks, shows, evaluates, bounds and previews materials in WGSL.
+//! `lightbound shader`: checks, shows, evaluates, bounds and previews shaders in WGSL: materials,
+//! phase functions, and densities of media.
 
 mod bound;
 mod check;
@@ -31,7 +32,8 @@ Examples:
   lightbound shader check mine.wgsl              check a shader and list its parameters
   lightbound shader preview mine.wgsl --set kd=0.5,0.1,0.05
   lightbound shader eval ward --wi 0,0.6,0.8 --wo 0,0,1
-  lightbound shader bound ward --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1";
+  lightbound shader bound ward --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1
+  lightbound shader bound fog.wgsl --p 0..1,0..0.5,0..1         of the density of a medium";
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -43,11 +45,12 @@ pub enum Command {
     Check(check::Args),
     /// Print the shader at a stage of its compilation
     Show(show::Args),
-    /// Evaluate the BRDF at given directions
+    /// Evaluate a BRDF for given directions, or a density at a position
     Eval(eval::Args),
-    /// Bound the BRDF times the cosine over boxes of directions and parameters
+    /// Bound the BRDF times the cosine over boxes of directions and parameters, or a density over
+    /// boxes of positions
     Bound(bound::Args),
-    /// Render a ball of the material
+    /// Render a ball of the material, or a cube of the medium
     Preview(preview::Args),
 }
 
@@ -210,15 +213,9 @@ fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Fu
     Ok(passes::optimize(&shader.function(entry, settings)?))
 }
 
-/// The machine code of an entry.
-fn compile(
-    shader: &Shader,
-    entry: Entry,
-    settings: &Settings,
-    target: Target,
-) -> Result<Kernel, Error> {
-    let lowered = passes::lower(&point_shader(shader, entry, settings)?);
-    Ok(Kernel::compile(&Arena::new(), &lowered, target)?)
+/// The machine code of an optimized function.
+fn compile(function: &Function, target: Target) -> Result<Kernel, Error> {
+    Ok(Kernel::compile(&Arena::new(), &passes::lower(function), target)?)
 }
 
 /// The error for a target that this machine does not support.

@@ -1,7 +1,8 @@
-//! `lightbound shader preview`: renders a preview of a material.
+//! `lightbound shader preview`: renders a preview of a material or a medium.
 //!
-//! The scene is an ordinary file, `ball.pbrt`, with the material added as a user would write it. So
-//! previews have all features of rendering, and the material looks as it does in scenes.
+//! The scene is an ordinary file, `studio.pbrt` with `ball.pbrt` or `cube.pbrt`, to which the
+//! material or the medium is added as a user would write it. So previews have all features of
+//! rendering, and the shader looks as it does in scenes.
 
 use super::{Assignment, SourceArgs, is_stdin, output, parse_assignment, values};
 use crate::console::ProgressFormat;
@@ -12,7 +13,7 @@ use crate::render::{
 use crate::{Error, Exit};
 use lightbound::accel::AccelKind;
 use lightbound_pbrt::diagnostics;
-use lightbound_shader::{Parameter, Scalar, Shader};
+use lightbound_shader::{Parameter, Scalar, Shader, ShaderKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,11 +23,18 @@ Examples:
   lightbound shader preview velvet.wgsl -o velvet.exr
   lightbound shader preview ward --set kd=0.5,0.1,0.05 --set alpha_x=0.05
   lightbound shader preview ward --texture kd=wood.png --spp 256 --size 800
+  lightbound shader preview fog.wgsl --spp 256           the density of a medium
+  lightbound shader preview henyey_greenstein --set g=0.8
 
 The scene has a ball and a bent sheet of the material, lit by a window and by narrow lamps. One lamp
 is behind the sheet and shows transmission. The u direction, and thus the tangent, runs around the
 pole that points up. Without --texture, a parameter `uv: vec2f` that is not set is the texture
-coordinates of the surface.";
+coordinates of the surface.
+
+For a density or a phase function, the scene has a cube of the medium instead: the unit cube of the
+density's space, with y up. The light is scattered 10 times per unit of density and side of the cube,
+and absorbed half of the time by media that emit light and have no `fn albedo`. A phase function gets
+a constant density, with 1.5 scatterings per side.";
 
 /// Options of `shader preview`.
 #[derive(Debug, clap::Args)]
@@ -65,8 +73,19 @@ pub struct Args {
     quiet: bool,
 }
 
-/// The scene, except for the material.
-const SCENE: &str = include_str!("ball.pbrt");
+/// The scene, except for the integrator and the object.
+const STUDIO: &str = include_str!("studio.pbrt");
+
+/// The integrator and the object of a preview.
+fn scene_of_kind(kind: ShaderKind) -> [String; 2] {
+    let (integrator, depth, object) = match kind {
+        ShaderKind::Brdf => ("path", 5, include_str!("ball.pbrt")),
+        // Light leaves a bright medium after many scatterings.
+        ShaderKind::Phase | ShaderKind::Density => ("volpath", 64, include_str!("cube.pbrt")),
+    };
+    let integrator = format!("Integrator \"{integrator}\" \"integer maxdepth\" [{depth}]\n");
+    [integrator, object.to_owned()]
+}
 
 /// The shader's name in the scene.
 const SHADER: &str = "preview.wgsl";
@@ -82,23 +101,22 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     output(Some(&file), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
     let text = source.read()?;
     let mut shader = Shader::parse(&source.name(), &text)?;
-    let mut scene = vec![("the scene of previews".to_owned(), SCENE.to_owned())];
+    let [integrator, object] = scene_of_kind(shader.kind());
+    let mut scene = [integrator, STUDIO.to_owned(), object]
+        .map(|text| ("the scene of previews".to_owned(), text))
+        .to_vec();
     for (name, file) in &args.texture {
         scene.push((format!("--texture {name}={file}"), texture_declaration(&shader, name, file)?));
     }
     let declared = match with_surface_uv(&shader, &text, args)? {
-        None => material_declaration(&shader, source, &args.texture)?,
+        None => declaration(&shader, source, &args.texture)?,
         Some(computed) => {
             let is_override = |(name, _): &&Assignment| {
                 shader.overrides().iter().any(|declared| declared.name == *name)
             };
             let set = source.set.iter().filter(is_override).cloned().collect();
             shader = computed;
-            material_declaration(
-                &shader,
-                &SourceArgs { file: source.file.clone(), target: None, set },
-                &[],
-            )?
+            declaration(&shader, &SourceArgs { file: source.file.clone(), target: None, set }, &[])?
         }
     };
     scene.push((source.name(), declared));
@@ -141,7 +159,11 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 fn with_surface_uv(shader: &Shader, text: &str, args: &Args) -> Result<Option<Shader>, Error> {
     let is_uv = |p: &Parameter| (p.name.as_str(), p.scalar, p.size) == (UV, Scalar::F32, 2);
     let is_set = args.source.set.iter().any(|(name, _)| name == UV || name.starts_with("uv."));
-    if is_set || !args.texture.is_empty() || !shader.settable().iter().any(is_uv) {
+    if shader.kind() != ShaderKind::Brdf
+        || is_set
+        || !args.texture.is_empty()
+        || !shader.settable().iter().any(is_uv)
+    {
         return Ok(None);
     }
     let words = parameter_words(shader, &args.source)?;
@@ -182,8 +204,8 @@ fn default_output(shader: &Path) -> PathBuf {
     }
 }
 
-/// The material in pbrt's scene format. Its textures must be declared before it.
-fn material_declaration(
+/// The material or medium in pbrt's scene format. Its textures must be declared before it.
+fn declaration(
     shader: &Shader,
     source: &SourceArgs,
     images: &[Assignment],
@@ -191,9 +213,7 @@ fn material_declaration(
     let (settings, _) = source.settings(shader)?;
     let words = parameter_words(shader, source)?;
     super::images(shader, images)?;
-    let mut text = format!(
-        "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
-    );
+    let mut text = head(shader);
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");
     }
@@ -219,6 +239,29 @@ fn material_declaration(
         text += &parameter_declaration(declared, [declared.scalar.bits(*value)]);
     }
     Ok(text)
+}
+
+/// The declaration without the parameters of the shader.
+fn head(shader: &Shader) -> String {
+    let medium = |medium_type, shader, [sigma_s, sigma_a]: [f32; 2]| {
+        format!(
+            "MakeNamedMedium \"preview\" \"string type\" [\"{medium_type}\"] \
+             \"string {shader}\" [\"{SHADER}\"]\n  \
+             \"rgb sigma_s\" [{sigma_s} {sigma_s} {sigma_s}] \
+             \"rgb sigma_a\" [{sigma_a} {sigma_a} {sigma_a}]\n"
+        )
+    };
+    match shader.kind() {
+        ShaderKind::Brdf => format!(
+            "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
+        ),
+        // The sides of the cube have a length of 2.
+        ShaderKind::Phase => medium("homogeneous", "phase", [0.75, 0.0]),
+        ShaderKind::Density => {
+            let absorbs = shader.has_emission() && !shader.has_albedo();
+            medium("shader", "filename", if absorbs { [2.5, 2.5] } else { [5.0, 0.0] })
+        }
+    }
 }
 
 /// An image for a parameter or a texture of the shader.
@@ -297,12 +340,8 @@ mod tests {
         let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
             let set = set.iter().copied().map(pair).collect();
             let images: Vec<_> = images.iter().copied().map(pair).collect();
-            material_declaration(
-                &shader,
-                &SourceArgs { file: "a.wgsl".into(), target: None, set },
-                &images,
-            )
-            .map_err(|error| error.to_string())
+            declaration(&shader, &SourceArgs { file: "a.wgsl".into(), target: None, set }, &images)
+                .map_err(|error| error.to_string())
         };
         let head = format!(
             "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"

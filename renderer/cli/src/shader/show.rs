@@ -11,7 +11,7 @@ use lightbound_shader::backend::c::{Intrinsics, Scalar};
 use lightbound_shader::backend::{Backend, x86};
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::Lifted;
-use lightbound_shader::{Entry, Settings, Shader, Target, passes};
+use lightbound_shader::{Entry, Settings, Shader, ShaderKind, Target, passes};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -23,7 +23,9 @@ Examples:
   lightbound shader show phong.wgsl --stage bounds --mode related --relations unit,dot
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
-The stages from s to its bounding shader are ir, interval and bounds, then --of bound with ir,
+  lightbound shader show fog.wgsl --stage bounds                (of the density of a medium)
+
+The stages from s, or a density, to its bounding shader are ir, interval and bounds, then --of bound with ir,
 lowered and asm. Comments show known facts about values, and the operation of s that each operation
 of the bounding shader comes from. With --mode related, they also show the relations that tighten
 a value.";
@@ -39,9 +41,9 @@ pub struct Args {
     #[arg(long, value_enum)]
     stage: Stage,
 
-    /// Function to show
-    #[arg(long, value_enum, default_value = "s")]
-    entry: EntryName,
+    /// Function to show [default: s, or density]
+    #[arg(long, value_enum)]
+    entry: Option<EntryName>,
 
     /// The function itself, or its bounding shader [default: point; bound for the stages interval
     /// and bounds]
@@ -103,15 +105,32 @@ enum EntryName {
     Sample,
     /// The density of the shader's own sampler
     Pdf,
+    /// The density of a medium
+    Density,
+    /// The albedo of a medium
+    Albedo,
+    /// The radiance that a medium emits
+    Emission,
 }
 
 impl EntryName {
+    /// The function that has a bounding shader.
+    fn bounded(kind: ShaderKind) -> EntryName {
+        match kind {
+            ShaderKind::Brdf | ShaderKind::Phase => EntryName::S,
+            ShaderKind::Density => EntryName::Density,
+        }
+    }
+
     fn entry(self) -> Entry {
         match self {
             EntryName::S => Entry::Integrand,
             EntryName::Brdf => Entry::Brdf,
             EntryName::Sample => Entry::Sample,
             EntryName::Pdf => Entry::Pdf,
+            EntryName::Density => Entry::Density,
+            EntryName::Albedo => Entry::Albedo,
+            EntryName::Emission => Entry::Emission,
         }
     }
 }
@@ -135,15 +154,22 @@ impl Args {
                 let message = format!("{option} applies only to bounding shaders");
                 Err(Error::option(message, "add --of bound, or use --stage interval or bounds"))
             }
-            _ if bounding && self.entry != EntryName::S => {
-                Err(Error::option("only s has a bounding shader", "omit --entry"))
-            }
             _ => Ok(bounding),
         }
     }
 
     /// Derives the bounding shader.
     fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
+        let bounded = EntryName::bounded(shader.kind());
+        if self.entry.is_some_and(|entry| entry != bounded) {
+            let name = bounded.to_possible_value().expect("no function is hidden");
+            let message = format!("only {} has a bounding shader", name.get_name());
+            return Err(Error::option(message, "omit --entry"));
+        }
+        if self.frame.is_some() && shader.kind() == ShaderKind::Density {
+            let message = "--frame is for directions, and a density has none";
+            return Err(Error::option(message, "omit it"));
+        }
         let integrand = self.variant.integrand(
             shader,
             settings,
@@ -178,7 +204,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             stage => format_stage(&lifted.function, stage, target),
         }
     } else {
-        format_stage(&point_shader(&shader, args.entry.entry(), &settings)?, args.stage, target)
+        let entry = args.entry.unwrap_or(EntryName::bounded(shader.kind()));
+        format_stage(&point_shader(&shader, entry.entry(), &settings)?, args.stage, target)
     };
     match output {
         Some(output) => output.write(|path| save(path, text.as_bytes()))?,

@@ -187,12 +187,12 @@ pub fn parse_range(parameter: &Parameter, text: &str) -> Result<WordRange, Value
     parse_interval(&parameter.name, parameter.scalar, text, |text| parse_bits(parameter, text))
 }
 
-/// Parses a number or an interval `LO..HI` for a component of a direction.
+/// Parses a number or an interval `LO..HI` for a component of an argument.
 pub fn parse_component_range(name: &str, text: &str) -> Result<WordRange, ValueError> {
     parse_interval(name, Scalar::F32, text, |text| parse_component(name, text))
 }
 
-/// Parses a component of a direction; returns its bits.
+/// Parses a component of an argument; returns its bits.
 pub fn parse_component(name: &str, text: &str) -> Result<u32, ValueError> {
     float(text.trim()).map(f32::to_bits).map_err(|FloatError { problem, help }| ValueError {
         message: format!("`{name}`: `{text}` {problem}"),
@@ -200,8 +200,8 @@ pub fn parse_component(name: &str, text: &str) -> Result<u32, ValueError> {
     })
 }
 
-/// Parses a direction `X,Y,Z`.
-pub fn parse_direction(text: &str) -> Result<[WordRange; 3], String> {
+/// Parses a direction or a position `X,Y,Z`.
+pub fn parse_vector(text: &str) -> Result<[WordRange; 3], String> {
     parse_three(
         text,
         |name, text| parse_component(name, text).map(WordRange::from),
@@ -209,8 +209,8 @@ pub fn parse_direction(text: &str) -> Result<[WordRange; 3], String> {
     )
 }
 
-/// Parses a box of directions `X,Y,Z`.
-pub fn parse_direction_box(text: &str) -> Result<[WordRange; 3], String> {
+/// Parses a box of directions or positions `X,Y,Z`.
+pub fn parse_box(text: &str) -> Result<[WordRange; 3], String> {
     parse_three(text, parse_component_range, "three numbers or intervals, as in 0,0.6,0.7..0.8")
 }
 

@@ -12,6 +12,8 @@ const UNIT_TOLERANCE: f32 = 1e-4;
 #[derive(Debug)]
 pub struct RowWarnings {
     kind: InputKind,
+    /// The sides of the material; `None` if the shader has no directions.
+    sides: Option<SurfaceSides>,
     total: usize,
     /// Rows with a direction that is not a unit vector.
     not_unit: usize,
@@ -31,9 +33,10 @@ pub struct RowWarnings {
 
 impl RowWarnings {
     /// Creates counts of zero.
-    pub fn new(kind: InputKind) -> RowWarnings {
+    pub fn new(kind: InputKind, sides: Option<SurfaceSides>) -> RowWarnings {
         RowWarnings {
             kind,
+            sides,
             total: 0,
             not_unit: 0,
             behind: 0,
@@ -54,14 +57,14 @@ impl RowWarnings {
         self.unbounded_by_nan += usize::from(by_nan);
     }
 
-    /// Counts a row for a material with these sides. Returns whether the viewer may be on a visible
-    /// side.
-    pub fn note(&mut self, row: &[WordRange], sides: SurfaceSides) -> bool {
+    /// Counts a row. Returns false if the viewer is behind a one-sided material.
+    pub fn note(&mut self, row: &[WordRange]) -> bool {
+        self.total += 1;
+        let Some(sides) = self.sides else { return true };
         let not_unit = |first: usize| {
             !contains_unit([0, 1, 2].map(|k| row[first + k].endpoints.map(f32::from_bits)))
         };
         let covered = sides.covers(f32::from_bits(row[5].endpoints[1]));
-        self.total += 1;
         self.not_unit += usize::from(not_unit(0) || not_unit(3));
         self.behind += usize::from(!covered);
         covered

@@ -131,6 +131,13 @@ pub struct DensityField {
 }
 
 impl Field for DensityField {
+    fn kind(&self) -> &'static str {
+        match &self.density.0 {
+            Samples::Dense(_) => "density grid",
+            Samples::Sparse(_) => "sparse density grid",
+        }
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         Some(self.bounds)
     }

@@ -1,8 +1,9 @@
 //! Majorants and minorants of a medium's density: an octree of boxes.
 //!
-//! A cell is split while null collisions in it cost more than the cells that replace it. The most
-//! wasteful cells come first, until a budget of nodes is spent. Work is counted and not timed, so
-//! the tree, and with it each pixel, is the same on all machines.
+//! Cells in which rays may have null collisions are split, the most wasteful first, until a budget
+//! of nodes is spent. Then cells are merged again unless the expected cost of rays is lower with
+//! them, as bounds that do not improve are not worth a cell. Work is counted and not timed, so the
+//! tree, and with it each pixel, is the same on all machines.
 
 use super::Field;
 use lightbound_math::{Aabb, Transform, Vec3};
@@ -49,6 +50,33 @@ pub struct Segments<'a> {
     d: Vec3,
     inverse_d: Vec3,
     t: [f32; 2],
+    /// The inner nodes around the current point, from the root on.
+    path: [Inner; MAX_LEVEL as usize],
+    /// Number of nodes in `path`.
+    depth: usize,
+}
+
+/// An inner node that the ray crosses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Inner {
+    /// Index of the first child.
+    children: u32,
+    /// Ray parameter where the ray leaves it.
+    exit: f32,
+    /// Position among the cells of its level.
+    position: [u16; 3],
+}
+
+/// How a tree is built.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeOptions {
+    /// Greatest number of nodes while it is built.
+    pub max_nodes: usize,
+    /// Greatest depth, at most [`TreeOptions::MAX_LEVEL`].
+    pub max_level: u32,
+    /// Cost of crossing a cell, relative to that of a tentative collision. With 0, cells are split
+    /// while the bounds differ.
+    pub cell_cost: f32,
 }
 
 /// A leaf that may be split. The greatest is the most wasteful.
@@ -63,15 +91,8 @@ struct Candidate {
     position: [u32; 3],
 }
 
-/// Greatest number of nodes: 6 MB.
-const MAX_NODES: usize = 1 << 19;
-
 /// Greatest depth.
-const MAX_LEVEL: u32 = 12;
-
-/// Expected number of null collisions in a ray across a cell, at most, from which it is split.
-/// Crossing one more cell costs about as much as a null collision.
-const SPLIT_DEPTH: f32 = 1.0;
+const MAX_LEVEL: u32 = TreeOptions::MAX_LEVEL;
 
 /// Boxes whose densities are bounded together.
 const CHUNK: usize = 256;
@@ -82,20 +103,22 @@ impl Segment {
         Segment { t: [0.0; 2], cell: Aabb { min: Vec3::ZERO, max: Vec3::ZERO }, density: [0.0; 2] };
 }
 
+impl TreeOptions {
+    /// Greatest depth of all trees.
+    pub const MAX_LEVEL: u32 = 12;
+}
+
+impl Default for TreeOptions {
+    /// Trees of at most 6 MB.
+    fn default() -> TreeOptions {
+        TreeOptions { max_nodes: 1 << 19, max_level: TreeOptions::MAX_LEVEL, cell_cost: 0.5 }
+    }
+}
+
 impl MajorantTree {
     /// Builds the tree of a field. `transform` is that from the medium's own space to render space.
-    pub fn build(field: &dyn Field, transform: &Transform) -> MajorantTree {
-        MajorantTree::with_budget(field, transform, MAX_NODES, SPLIT_DEPTH)
-    }
-
-    /// Builds a tree of at most `max_nodes` nodes. Cells are split if the expected number of null
-    /// collisions along their longest edge may be greater than `split_depth`.
-    pub fn with_budget(
-        field: &dyn Field,
-        transform: &Transform,
-        max_nodes: usize,
-        split_depth: f32,
-    ) -> MajorantTree {
+    pub fn build(field: &dyn Field, transform: &Transform, options: TreeOptions) -> MajorantTree {
+        let TreeOptions { max_nodes, max_level, cell_cost } = options;
         let bounds = field.bounds();
         let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
         let root = density_bounds(field, &[bounds.unwrap_or(everywhere)])[0];
@@ -105,15 +128,13 @@ impl MajorantTree {
             density: root,
         };
         let Some(bounds) = bounds else { return tree };
-        let size = bounds.max - bounds.min;
-        let edges = [size.x * Vec3::X, size.y * Vec3::Y, size.z * Vec3::Z];
-        let longest = edges.map(|edge| transform.vector(edge).length()).into_iter();
-        let depth = longest.fold(0.0, f32::max) * field.extinction().max_element();
+        // Mean number of tentative collisions in the root, per unit of density.
+        let depth = mean_chord(&bounds, transform) * field.extinction().max_element();
         let candidate = |nodes: &[Node], node: u32, level: u32, position: [u32; 3]| {
             let [min, max] = nodes[node as usize].density;
             let cells = (1u32 << level) as f32;
             let priority = (max - min) / (cells * cells * cells);
-            let splits = level < MAX_LEVEL && (max - min) * depth > split_depth * cells;
+            let splits = level < max_level && (max - min) * depth > cell_cost * cells;
             splits.then_some(Candidate { priority, node, level, position })
         };
         let mut candidates = BinaryHeap::from_iter(candidate(&tree.nodes, 0, 0, [0; 3]));
@@ -151,11 +172,51 @@ impl MajorantTree {
                 }));
             }
         }
+        tree.merge(depth, cell_cost);
         let leaves = tree.nodes.iter().filter(|node| node.children == 0);
         tree.density = leaves.fold([f32::INFINITY, 0.0], |[min, max], node| {
             [min.min(node.density[0]), max.max(node.density[1])]
         });
         tree
+    }
+
+    /// Merges cells unless rays are cheaper with them: the surface area heuristic of ray tracing.
+    /// `depth` is the mean number of tentative collisions of a ray across the root, per unit of
+    /// density.
+    fn merge(&mut self, depth: f32, cell_cost: f32) {
+        // Children come after their parents. A ray that crosses a node crosses each child with a
+        // probability of 1/4, the ratio of their surface areas.
+        let mut levels = vec![0u32; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.children != 0) {
+            let children = node.children as usize;
+            let level = levels[index] + 1;
+            levels[children..children + 8].fill(level);
+        }
+        let mut costs = vec![0.0f32; self.nodes.len()];
+        for index in (0..self.nodes.len()).rev() {
+            let Node { density: [_, max], children } = self.nodes[index];
+            let as_leaf = cell_cost + max * depth / (1u32 << levels[index]) as f32;
+            costs[index] = as_leaf;
+            if children != 0 {
+                let split = costs[children as usize..][..8].iter().sum::<f32>() / 4.0;
+                costs[index] = split.min(as_leaf);
+                if as_leaf <= split {
+                    self.nodes[index].children = 0;
+                }
+            }
+        }
+        // Leave out nodes that nothing refers to. The order stays the same.
+        let mut nodes = vec![self.nodes[0]];
+        let mut next = 0;
+        while next < nodes.len() {
+            if nodes[next].children != 0 {
+                let children = nodes[next].children as usize;
+                nodes[next].children = nodes.len() as u32;
+                nodes.extend_from_slice(&self.nodes[children..children + 8]);
+            }
+            next += 1;
+        }
+        self.nodes = nodes;
     }
 
     /// Returns the minimum and maximum of the density within the medium.
@@ -194,8 +255,24 @@ impl MajorantTree {
                 [near.max(t[0]), far.min(t[1])]
             }
         };
-        Segments { tree: self, o, d, inverse_d: 1.0 / d, t }
+        let mut path = [Inner::default(); MAX_LEVEL as usize];
+        let children = self.nodes[0].children;
+        path[0] = Inner { children, exit: t[1], position: [0; 3] };
+        let depth = usize::from(children != 0);
+        Segments { tree: self, o, d, inverse_d: 1.0 / d, t, path, depth }
     }
+}
+
+/// Returns the mean length of rays across a transformed box: four times its volume over its surface
+/// area.
+fn mean_chord(bounds: &Aabb, transform: &Transform) -> f32 {
+    let size = bounds.max - bounds.min;
+    let [x, y, z] =
+        [size.x * Vec3::X, size.y * Vec3::Y, size.z * Vec3::Z].map(|edge| transform.vector(edge));
+    let faces = [x.cross(y), y.cross(z), z.cross(x)];
+    let area = 2.0 * faces.map(Vec3::length).iter().sum::<f32>();
+    let chord = 4.0 * faces[0].dot(z).abs() / area;
+    if chord.is_finite() { chord } else { f32::MAX }
 }
 
 /// Bounds the density in boxes. An unknown density has no bounds.
@@ -262,20 +339,24 @@ impl Segments<'_> {
     /// Finds the leaf at the current point of the ray. Returns its bounds on the density, its cell,
     /// and the ray parameter where the ray leaves it.
     #[inline]
-    fn locate(&self) -> Segment {
+    fn locate(&mut self) -> Segment {
         let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
-        let [t, mut exit] = self.t;
+        let t = self.t[0];
         let nodes = &self.tree.nodes;
-        let mut node = nodes[0];
-        let Some(bounds) = self.tree.bounds else {
-            return Segment { t: self.t, cell: everywhere, density: node.density };
-        };
-        let (mut cell, mut position, mut level) = (bounds, [0u32; 3], 0);
-        while node.children != 0 {
-            level += 1;
+        let bounds = self.tree.bounds.unwrap_or(everywhere);
+        // Up to the smallest node that contains the point, then down.
+        while self.depth > 1 && self.path[self.depth - 1].exit <= t {
+            self.depth -= 1;
+        }
+        if self.depth == 0 {
+            return Segment { t: self.t, cell: bounds, density: nodes[0].density };
+        }
+        loop {
+            let Inner { children, mut exit, position } = self.path[self.depth - 1];
+            let level = self.depth as u32;
             let mut child = 0;
-            for (axis, position) in position.iter_mut().enumerate() {
-                let middle = plane(&bounds, axis, 2 * *position + 1, level);
+            let position: [u16; 3] = std::array::from_fn(|axis| {
+                let middle = plane(&bounds, axis, 2 * u32::from(position[axis]) + 1, level);
                 let crossing = (middle - self.o[axis]) * self.inverse_d[axis];
                 let is_upper = match self.d[axis] {
                     d if d > 0.0 => crossing <= t,
@@ -286,17 +367,17 @@ impl Segments<'_> {
                 if crossing > t {
                     exit = exit.min(crossing);
                 }
-                *position = 2 * *position + u32::from(is_upper);
-                if is_upper {
-                    cell.min[axis] = middle;
-                } else {
-                    cell.max[axis] = middle;
-                }
                 child |= u32::from(is_upper) << axis;
+                2 * position[axis] + u16::from(is_upper)
+            });
+            let node = nodes[(children + child) as usize];
+            if node.children == 0 {
+                let cell = cell(&bounds, (level, position.map(u32::from)));
+                return Segment { t: [t, exit], cell, density: node.density };
             }
-            node = nodes[(node.children + child) as usize];
+            self.path[self.depth] = Inner { children: node.children, exit, position };
+            self.depth += 1;
         }
-        Segment { t: [t, exit], cell, density: node.density }
     }
 }
 
@@ -374,13 +455,18 @@ mod tests {
         }
     }
 
+    fn tree(ball: &Ball, max_nodes: usize, cell_cost: f32) -> MajorantTree {
+        let options = TreeOptions { max_nodes, cell_cost, ..TreeOptions::default() };
+        MajorantTree::build(ball, &Transform::IDENTITY, options)
+    }
+
     #[test]
     fn cells_follow_the_density() {
         let ball = Ball { center: vec3(1.0, 0.5, 2.25), radius: 0.2, haze: 0.0 };
         let volume = 4.0 / 3.0 * std::f64::consts::PI * 0.008 / 2.0;
         let mut last = f64::INFINITY;
         for max_nodes in [1, 100, 1000, 10_000, 100_000] {
-            let tree = MajorantTree::with_budget(&ball, &Transform::IDENTITY, max_nodes, 0.0);
+            let tree = tree(&ball, max_nodes, 0.0);
             assert!(tree.nodes.len() <= max_nodes);
             assert_eq!(tree.density_range(), [0.0, 1.0]);
             let [min, max] = tree.mean_density_range();
@@ -395,11 +481,12 @@ mod tests {
         let ball = Ball { center: vec3(1.0, 0.5, 2.25), radius: 0.2, haze: 0.0 };
         let scaled = |scale: f64| {
             let map = DAffine3::from_scale(DVec3::splat(scale));
-            MajorantTree::build(&ball, &Transform::new(map).expect("the map is invertible"))
+            let transform = Transform::new(map).expect("the map is invertible");
+            MajorantTree::build(&ball, &transform, TreeOptions::default())
         };
-        // The longest edge has a length of 4, and an optical depth of 400.
-        assert_eq!(scaled(1.0 / 401.0).cells(), 1);
-        assert!(scaled(1.0).cells() > 1000);
+        // The mean chord has an optical depth of 61.
+        assert_eq!(scaled(1.0 / 130.0).cells(), 1);
+        assert!(scaled(1.0).cells() > 100);
     }
 
     proptest! {
@@ -413,7 +500,7 @@ mod tests {
         ) {
             let at = |unit: [f32; 3]| BOX.min + (BOX.max - BOX.min) * Vec3::from_array(unit);
             let ball = Ball { center: at(center), radius: 0.3, haze };
-            let tree = MajorantTree::with_budget(&ball, &Transform::IDENTITY, 2000, 0.0);
+            let tree = tree(&ball, 2000, 0.0);
             let [o, mut end] = ends.map(at);
             if axis < 3 {
                 let moved = end[axis];

@@ -7,6 +7,7 @@
 //!
 //! Coefficients are per unit of length in render space, whatever the scale of a medium's own space.
 
+mod cloud;
 mod density_field;
 mod grid;
 mod majorant_tree;
@@ -16,9 +17,10 @@ mod shader_field;
 mod sparse_grid;
 mod tracking;
 
+pub use cloud::CloudField;
 pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
-pub use majorant_tree::{MajorantTree, Segment, Segments};
+pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
 pub use shader_field::{ShaderField, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
@@ -44,6 +46,11 @@ pub struct MediumPoint {
 /// The extinction is a density times [`Field::extinction`], channel by channel at most: the density
 /// bounds all channels.
 pub trait Field: Debug + Send + Sync {
+    /// Returns in a few words how the properties are given.
+    fn kind(&self) -> &'static str {
+        "procedural"
+    }
+
     /// Returns the box outside of which there is no medium; `None` if it is everywhere.
     fn bounds(&self) -> Option<Aabb>;
 
@@ -103,13 +110,18 @@ impl Medium {
         field: Box<dyn Field>,
         phase: ShaderInstance,
     ) -> Medium {
-        let majorants = MajorantTree::build(&*field, &transform);
+        let majorants = MajorantTree::build(&*field, &transform, TreeOptions::default());
         Medium { name, transform, field, majorants, phase }
     }
 
     /// Returns whether the medium emits light.
     pub fn emits(&self) -> bool {
         self.field.emits()
+    }
+
+    /// Returns an upper bound on the extinction coefficient of each channel everywhere, 1/m.
+    pub fn max_extinction(&self) -> Vec3 {
+        self.majorants.density_range()[1] * self.field.extinction()
     }
 
     /// Returns a lower bound on the extinction coefficient of all channels everywhere, 1/m.
@@ -126,6 +138,10 @@ impl Medium {
 pub struct Homogeneous(pub MediumPoint);
 
 impl Field for Homogeneous {
+    fn kind(&self) -> &'static str {
+        "homogeneous"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         None
     }

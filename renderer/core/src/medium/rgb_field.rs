@@ -42,6 +42,10 @@ fn density_range(extinction: Vec3, max: Vec3) -> [f32; 2] {
 }
 
 impl Field for RgbField {
+    fn kind(&self) -> &'static str {
+        "colour grid"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         Some(self.extinction.grid.bounds())
     }

@@ -11,6 +11,7 @@ use lightbound_shader::bounding::{
 };
 use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::lift::Options;
+use lightbound_shader::relations::Relations;
 use lightbound_shader::{Arena, Batch, Kernel, Settings, Shader, Target, Texture, medium, passes};
 use std::sync::Arc;
 
@@ -74,7 +75,8 @@ impl ShaderField {
         {
             input.bounds = Bounds::constant(port.ty, word);
         }
-        let lifted = density.bound(&inputs, &Options::default());
+        let options_of_bounds = Options { relations: Relations::all(), ..Options::default() };
+        let lifted = density.bound(&inputs, &options_of_bounds);
         let bounding = BoundingKernel::compile(&arena, &lifted, target)?;
         let albedo = shader.has_albedo().then_some(1);
         let emission = shader.has_emission().then_some(albedo.map_or(1, |first| first + 3));
@@ -88,6 +90,10 @@ impl ShaderField {
 }
 
 impl Field for ShaderField {
+    fn kind(&self) -> &'static str {
+        "shader"
+    }
+
     fn bounds(&self) -> Option<Aabb> {
         Some(self.settings.bounds)
     }
@@ -147,7 +153,7 @@ impl Field for ShaderField {
 mod tests {
     use super::*;
     use crate::integrator::medium_testing::{assert_close, environment, radiance, sphere};
-    use crate::medium::MajorantTree;
+    use crate::medium::{MajorantTree, TreeOptions};
     use crate::settings::IntegratorSettings;
     use lightbound_math::{Transform, vec3};
     use proptest::prelude::*;
@@ -196,7 +202,11 @@ mod tests {
         let field = field(include_str!("fbm.wgsl"), &[2.0, 0.0]);
         let mut last = f64::INFINITY;
         for nodes in [1, 1000, 100_000] {
-            let tree = MajorantTree::with_budget(&field, &Transform::IDENTITY, nodes, 0.0);
+            let tree = MajorantTree::build(
+                &field,
+                &Transform::IDENTITY,
+                TreeOptions { max_nodes: nodes, cell_cost: 0.0, ..TreeOptions::default() },
+            );
             let [_, max] = tree.mean_density_range();
             assert!(max < last);
             last = max;

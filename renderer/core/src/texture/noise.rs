@@ -16,9 +16,9 @@ const MEAN_MAGNITUDE: f32 = 0.2;
 /// Coordinates are reduced modulo this, so that those of lattice points fit in 32 bits.
 const PERIOD: f32 = (1 << 30) as f32;
 
-/// Returns gradient noise: between −1 and 1, and 0 at integer coordinates. NaN if a coordinate is
-/// not finite.
-pub(super) fn noise(p: Vec3) -> f32 {
+/// Returns gradient noise: between −1.04 and 1.04, and 0 at integer coordinates. NaN if a coordinate
+/// is not finite.
+pub(crate) fn noise(p: Vec3) -> f32 {
     let p = Vec3::from_array(p.to_array().map(|x| if x.abs() < PERIOD { x } else { x % PERIOD }));
     let corner = p.floor();
     let d = p - corner;
@@ -76,6 +76,12 @@ fn gradient_dot(x: i32, y: i32, z: i32, d: Vec3) -> f32 {
     let u = if hash < 8 || hash == 12 || hash == 13 { d.x } else { d.y };
     let v = if hash < 4 || hash == 12 || hash == 13 { d.y } else { d.z };
     (if hash & 1 != 0 { -u } else { u }) + (if hash & 2 != 0 { -v } else { v })
+}
+
+/// Returns the gradient at a lattice point: two components are 1 or −1.
+pub(super) fn gradient(point: [i32; 3]) -> [f32; 3] {
+    let [x, y, z] = point.map(|i| i & 255);
+    [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| gradient_dot(x, y, z, axis))
 }
 
 /// Perlin's permutation of the numbers from 0 to 255.

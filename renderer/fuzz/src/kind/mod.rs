@@ -3,6 +3,7 @@
 mod command;
 mod image;
 mod mesh;
+mod nanovdb;
 mod part;
 mod scene;
 mod shader;
@@ -22,6 +23,8 @@ pub enum Kind {
     Shader,
     /// PLY meshes
     Ply,
+    /// NanoVDB files, as the medium of a scene
+    Nanovdb,
     /// PNG images
     Png,
     /// JPEG images
@@ -63,10 +66,11 @@ pub trait Reader {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Scene,
         Kind::Shader,
         Kind::Ply,
+        Kind::Nanovdb,
         Kind::Png,
         Kind::Jpeg,
         Kind::Tga,
@@ -86,6 +90,7 @@ impl Kind {
             Kind::Scene | Kind::Shader | Kind::Suite | Kind::Csv | Kind::Options => Syntax::Text,
             // The corpus of meshes has text and binary files; half of the latter is a text header.
             Kind::Ply => Syntax::Text,
+            Kind::Nanovdb => Syntax::Sparse,
             _ => Syntax::Binary,
         }
     }
@@ -103,6 +108,7 @@ impl Kind {
             Kind::Scene => Box::new(scene::Scenes::new()),
             Kind::Shader => Box::new(shader::Shaders),
             Kind::Ply => Box::new(mesh::Meshes),
+            Kind::Nanovdb => Box::new(nanovdb::Volumes::new()),
             Kind::Png | Kind::Jpeg | Kind::Tga | Kind::Hdr | Kind::Pfm | Kind::Exr => {
                 Box::new(image::Images::new(self))
             }

@@ -17,18 +17,21 @@ impl Scenes {
     /// Creates a reader with the files that the corpus refers to.
     pub fn new() -> Scenes {
         let folder = tempfile::tempdir().expect("temporary files can be created");
-        let path = |name: &str| folder.path().join(name);
-        for name in ["mesh.ply", "stripes.wgsl"] {
-            let from = repository("renderer/fuzz/corpus").join(name);
-            fs::copy(from, path(name)).expect("the file can be copied");
+        for file in ["fuzz/corpus/mesh.ply", "fuzz/corpus/stripes.wgsl", "pbrt/testdata/smoke.nvdb"]
+        {
+            let from = repository("renderer").join(file);
+            let name = from.file_name().expect("the path has a name");
+            fs::copy(&from, folder.path().join(name)).expect("the file can be copied");
         }
         let texels: Vec<[f32; 3]> = (0..64).map(|i| [i as f32 / 64.0, 0.5, 0.25]).collect();
-        write::write_pfm(&path("map.pfm"), 8, 8, &texels).expect("the file can be written");
+        write::write_pfm(&folder.path().join("map.pfm"), 8, 8, &texels)
+            .expect("the file can be written");
         Scenes { folder }
     }
 
-    fn source_path(&self) -> PathBuf {
-        self.folder.path().join("scene.pbrt")
+    /// Returns the path of a file beside the scene.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 }
 
@@ -38,7 +41,7 @@ impl Reader for Scenes {
     }
 
     fn read(&mut self, input: &[u8]) -> Result<(), String> {
-        let source = Source::memory(self.source_path(), input);
+        let source = Source::memory(self.path("scene.pbrt"), input);
         let overrides = Overrides {
             spp: Some(1),
             resolution: Some((8, 8)),

@@ -184,8 +184,8 @@ fn build_scene(
     let filter = builder.filter(description)?;
     let sampling = builder.sampler(description, overrides)?;
     let integrator = builder.integrator(description, overrides)?;
-    builder.build_media(description, overrides, &integrator)?;
     builder.build_textures(description)?;
+    builder.build_media(description, overrides, &integrator)?;
     let materials = builder.materials(description)?;
     let context = RenderContext {
         origin,

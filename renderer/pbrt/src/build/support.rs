@@ -120,7 +120,7 @@ ptex:
 homogeneous: "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "rgb Le" [1 1 1]; "float Lescale" 2; "float g" 0.3; "string preset" "Skin1"; +"string phase" "henyey_greenstein"
 uniformgrid: !"float density" 1; "float temperature" 1000; "float temperatureoffset" 10 "float temperature" 1000; "float temperaturecutoff" 10 "float temperature" 1000; "float temperaturescale" 2 "float temperature" 1000; "rgb Le" [1 1 1]; "float Lescale" 2; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "float g" 0.3; "integer nx" 1; "integer ny" 1; "integer nz" 1; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 rgbgrid: !"rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "rgb Le" [1 1 1]; "float Lescale" 2 "rgb Le" [1 1 1]; "float scale" 2; "float g" 0.3; "integer nx" 1; "integer ny" 1; "integer nz" 1; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
-cloud:
+cloud: "float density" 2; "float wispiness" 0.5; "float frequency" 3; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float g" 0.3; "point3 p0" [0 0 0]; "point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 nanovdb: !"string filename" "smoke.nvdb"; "string gridname" "density"; "string temperaturename" "temperature"; "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "float g" 0.3; "float Lescale" 2; "float temperatureoffset" 10; "float temperaturecutoff" 10; "float temperaturescale" 2; +"string phase" "henyey_greenstein"
 +shader: !+"string filename" "haze.wgsl"; +"rgb sigma_a" [1 2 3]; +"rgb sigma_s" [1 2 3]; +"float scale" 2; +"rgb Le" [1 1 1]; +"float Lescale" 2; +"float g" 0.3; +"point3 p0" [0 0 0]; +"point3 p1" [2 2 2]; +"string phase" "henyey_greenstein"
 "#;

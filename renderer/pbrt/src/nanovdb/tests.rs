@@ -92,6 +92,53 @@ fn quantized_leaves_are_read() {
     }
 }
 
+/// Files that NanoVDB 32.9 wrote, and values at points that its trilinear sampler returned.
+#[test]
+fn files_of_the_library_have_its_values() {
+    let affine = include_bytes!("../../testdata/affine.nvdb");
+    let smoke = include_bytes!("../../testdata/smoke.nvdb");
+    let near = |grid: &FloatGrid, p: Vec3, expected: f32| {
+        let found = value(grid, p);
+        assert!((found - expected).abs() <= 1e-5 * expected.abs(), "{p}: {found} {expected}");
+    };
+    // Blosc, a general transform, a leaf and constant nodes of each level.
+    let grid = read(affine, "density").unwrap();
+    for (p, expected) in [
+        (vec3(10.75, 2.5, 23.0), 3.375),
+        (vec3(10.8125, 2.75, 20.0), 2.34375),
+        (vec3(11.875, 0.5, 29.0), 6.5625),
+        (vec3(12.5, -10.0, 23.0), 3.0),
+        (vec3(11.25, -65.0, -201.0), 4.0),
+        (vec3(12.5, -2050.0, -101.0), 5.0),
+        (vec3(12.25, -7.75, 17.0), 3.0),
+    ] {
+        near(&grid, p, expected);
+    }
+    let corners = (vec3(10.0, -4096.0, -8193.0), vec3(1034.0, 4.0, 255.0));
+    assert_eq!((grid.bounds.min, grid.bounds.max), corners);
+    // Zip, two grids in one segment, of which the first has quantized values.
+    let grids = ["density", "temperature"].map(|name| read(smoke, name).unwrap());
+    for (p, expected) in [
+        (vec3(0.25, 0.5, 0.75), [0.6, 700.0]),
+        (vec3(0.3, 0.4, 0.5), [1.898_823_5, 740.0]),
+        (vec3(0.95, 0.1, 0.1), [0.24, 660.0]),
+    ] {
+        near(&grids[0], p, expected[0]);
+        near(&grids[1], p, expected[1]);
+        assert_eq!((grids[0].bounds.min, grids[0].bounds.max), (Vec3::ZERO, Vec3::ONE));
+    }
+}
+
+#[test]
+fn grids_without_active_values_have_an_empty_box() {
+    let mut bytes = TestGrid::leaf("density", |_| 0.0).bytes();
+    for (offset, limit) in [(560, f64::MAX), (584, f64::MIN)] {
+        bytes[offset..offset + 24].copy_from_slice(&[limit.to_le_bytes(); 3].concat());
+    }
+    let bounds = read(&bytes, "density").unwrap().bounds;
+    assert!(bounds.min.cmpgt(bounds.max).all(), "{bounds:?}");
+}
+
 #[test]
 fn unusable_files_are_errors_that_say_why() {
     let good = file(&[varied()], TestCodec::None);
@@ -111,6 +158,7 @@ fn unusable_files_are_errors_that_say_why() {
         (edited(12, &[2, 0]), "truncated"),
         (edited(16 + 8, &u64::MAX.to_le_bytes()), "truncated"),
         (edited(grid + 636, &[2, 0]), "values of type double"),
+        (edited(grid + 636, &[20, 0]), "values of type active index"),
         (edited(grid + 636, &[77, 0]), "values of type unknown"),
         (edited(grid + 632, &[1, 0]), "a level set"),
         (edited(grid + 456, &[0; 72]), "cannot be inverted"),
@@ -128,7 +176,7 @@ fn unusable_files_are_errors_that_say_why() {
     let mut bytes = twice.bytes();
     let tile: [u8; 32] = bytes[736 + 64..][..32].try_into().unwrap();
     let second = 736 + 64 + 32;
-    assert_eq!(bytes[736 + 24], 2);
+    assert_eq!(bytes[736 + 24], 3);
     bytes[second + 8..second + 16].copy_from_slice(&tile[8..16]);
     let error = read(&bytes, "density").unwrap_err().to_string();
     assert!(error.contains("one node"), "{error}");
@@ -170,7 +218,7 @@ fn damaged_files_do_not_panic() {
 #[test]
 fn chunks_of_blosc_are_decompressed() {
     for length in [1, 3, 500, 1 << 16, (1 << 16) + 7, 200_001] {
-        let bytes: Vec<u8> = (0..length).map(|i: u32| (i / 7 ^ i >> 9) as u8).collect();
+        let bytes: Vec<u8> = (0..length).map(|i: u32| ((i / 7) ^ (i >> 9)) as u8).collect();
         for shuffle in [false, true] {
             let mut out = vec![9];
             super::blosc::decompress(&blosc(&bytes, shuffle), &mut out).unwrap();

@@ -48,9 +48,34 @@ const QUANTUM_OF_LEAF: usize = 84;
 const VALUES_OF_LEAF: usize = 96;
 
 /// Names of the types of values that may occur, by number.
-const TYPES: [&str; 19] = [
-    "unknown", "float", "double", "int16", "int32", "int64", "vec3f", "vec3d", "mask", "half",
-    "uint32", "bool", "rgba8", "fp4", "fp8", "fp16", "fpn", "vec4f", "vec4d",
+const TYPES: [&str; 27] = [
+    "unknown",
+    "float",
+    "double",
+    "int16",
+    "int32",
+    "int64",
+    "vec3f",
+    "vec3d",
+    "mask",
+    "half",
+    "uint32",
+    "bool",
+    "rgba8",
+    "fp4",
+    "fp8",
+    "fp16",
+    "fpn",
+    "vec4f",
+    "vec4d",
+    "index",
+    "active index",
+    "unknown",
+    "unknown",
+    "point index",
+    "vec3u8",
+    "vec3u16",
+    "uint8",
 ];
 
 /// Names of the classes of grids, by number.
@@ -154,7 +179,9 @@ pub(super) fn float_grid(bytes: &[u8], name: &str) -> Result<FloatGrid, NanoVdbE
     }
     let corner = |offset| vector(bytes, WORLD_BOX_OFFSET + offset).map(DVec3::as_vec3);
     let (min, max) = corner(0).zip(corner(24)).ok_or_else(truncated)?;
-    if !(min.is_finite() && max.is_finite()) {
+    // The box of no active values is from the greatest to the least double.
+    let is_empty = min.cmpgt(max).any();
+    if !(is_empty || min.is_finite() && max.is_finite()) {
         return Err(damaged("its bounding box is not finite"));
     }
     Ok(FloatGrid { grid: reader.grid.finish(), bounds: Aabb { min, max } })

@@ -3,6 +3,7 @@
 //! Parameters, defaults and units are those of pbrt-v4 (media.cpp): coefficients are per unit of
 //! length in world space, also if the transform of a medium scales.
 
+mod cloud;
 mod grids;
 mod nanovdb;
 mod phase;
@@ -112,13 +113,9 @@ impl Builder<'_> {
             "uniformgrid" => Box::new(self.uniform_grid(entity)?),
             "rgbgrid" => Box::new(self.rgb_grid(entity)?),
             "nanovdb" => Box::new(self.nanovdb(entity)?),
+            "cloud" => Box::new(self.cloud(entity)?),
             "shader" => Box::new(self.shader_field(entity, name)?),
-            _ => {
-                let message = format!("participating medium \"{}\" is not supported", entity.name);
-                self.warn(entity, message, "empty space")?;
-                entity.params.mark_all_used();
-                Box::new(Homogeneous(MediumPoint::default()))
-            }
+            other => unreachable!("the medium \"{other}\" is in `MEDIA`"),
         };
         // Without bounds, a medium is the same in all spaces.
         let transform = match (field.bounds(), ctm) {

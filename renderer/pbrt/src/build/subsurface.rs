@@ -183,7 +183,8 @@ fn albedo(reflectance: f32, g: f32, eta: f32) -> f32 {
     let denominator = 1.0 - inside + inside * rho;
     let r = if denominator > 0.0 { rho / denominator } else { 0.0 };
     let s = 4.09712 + 4.20863 * r - (9.59217 + 41.6808 * r + 17.7126 * r * r).sqrt();
-    let (g, s2) = (f64::from(g), s.clamp(0.0, 1.0).powi(2));
+    let (g, s) = (f64::from(g), s.clamp(0.0, 1.0));
+    let s2 = s * s;
     ((1.0 - s2) / (1.0 - g * s2)) as f32
 }
 

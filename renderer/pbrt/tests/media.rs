@@ -223,12 +223,13 @@ fn surfaces_separate_media() {
         [
             interface(None, Some(0)),
             interface(Some(1), Some(0)),
-            interface(Some(1), None),
-            interface(Some(1), None),
             // As in pbrt-v4, surfaces between equal media keep the medium of the ray; interfaces
             // between them do not exist.
             None,
             None,
+            // Interfaces come last.
+            interface(Some(1), None),
+            interface(Some(1), None),
             interface(None, Some(1)),
         ]
     );
@@ -236,7 +237,7 @@ fn surfaces_separate_media() {
         matches!(loaded.scene.materials[primitive.material as usize], Material::Interface)
     };
     let interfaces: Vec<_> = primitives(&loaded).iter().map(is_interface).collect();
-    assert_eq!(interfaces, [false, false, true, true, false, false, false]);
+    assert_eq!(interfaces, [false, false, false, false, true, true, false]);
     assert_eq!(loaded.scene.camera_medium, Some(0));
     let names: Vec<_> = loaded.scene.media.iter().map(|medium| medium.name.as_str()).collect();
     assert_eq!(names, ["fog", "milk"]);

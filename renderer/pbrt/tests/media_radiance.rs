@@ -119,6 +119,20 @@ fn grids_absorb_by_interpolated_densities() {
 }
 
 #[test]
+fn surfaces_on_the_boundary_of_a_medium_are_opaque() {
+    let sigma_a = [0.5, 1.0, 0.0];
+    let boundary = "AttributeBegin MediumInterface \"m\" \"\" Material \"interface\"
+        Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  -1 1 -1  1 -1 -1  1 1 -1]
+        Shape \"bilinearmesh\" \"point3 P\" [-1 -1 0  1 -1 0  -1 1 0  1 1 0] AttributeEnd\n";
+    let wall = format!(
+        "AttributeBegin {BLACK} AreaLightSource \"diffuse\" \"rgb L\" [1 1 1]
+         \"bool twosided\" true {FLOOR} AttributeEnd\n"
+    );
+    let world = absorbing("m", sigma_a) + boundary + &wall;
+    assert_radiance(&scene(LIGHTCUTS, 1, FROM_BELOW, &world), transmittance(sigma_a, 1.0), 1e-4);
+}
+
+#[test]
 fn media_absorb_light_on_its_way_to_surfaces() {
     let sigma_a = [0.1, 0.3, 0.0];
     let light =

@@ -108,6 +108,18 @@ fn any_area_light(
     )))
 }
 
+/// Returns shapes in the order of their primitives: interfaces between media come last. Of hits at
+/// the same distance, that of the first primitive counts, so light does not leak through a wall with
+/// the boundary of a medium on it.
+fn surfaces_first<'a>(
+    shapes: &'a [ShapeEntity],
+    materials: &Materials,
+) -> impl Iterator<Item = &'a ShapeEntity> {
+    let is_surface = |shape: &&ShapeEntity| materials.index[shape.material].is_some();
+    let (surfaces, interfaces): (Vec<_>, Vec<_>) = shapes.iter().partition(is_surface);
+    surfaces.into_iter().chain(interfaces)
+}
+
 /// Converts the transform of an instance at `location`.
 fn instance_transform(location: &Location, ctm: DAffine3) -> Result<Transform, SceneError> {
     Transform::new(ctm).ok_or_else(|| {
@@ -143,7 +155,7 @@ impl Builder<'_> {
         let mut geometry = Geometry { origin: context.origin, ..Geometry::default() };
         let mut object_names = Vec::new();
         let (mut next_light, mut moving_shapes) = (lights.len() as u32, Vec::new());
-        for shape in &d.shapes {
+        for shape in surfaces_first(&d.shapes, materials) {
             if let Some(end) = self.end_ctm(shape, context)? {
                 moving_shapes.push((shape, end));
                 continue;
@@ -165,7 +177,7 @@ impl Builder<'_> {
         for object in &d.objects {
             let start = geometry.primitives.len() as u32;
             let (mut emitters, mut next_light, mut moving) = (Vec::new(), 0, Vec::new());
-            for shape in &object.shapes {
+            for shape in surfaces_first(&object.shapes, materials) {
                 if let Some(end) = self.end_ctm(shape, context)? {
                     moving.push((shape, end));
                     continue;

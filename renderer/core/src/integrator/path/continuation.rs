@@ -118,8 +118,8 @@ impl VertexGroup<'_> {
 
     /// Computes the paths' throughput and next rays after BSDF sampling, and applies Russian
     /// roulette.
-    fn continue_paths(&self, samples: &BsdfSamples, depth: u32, out: &mut Continuations) {
-        dispatch!(Level::new(), simd => self.continue_columns(simd, samples, depth, out));
+    fn continue_paths(&self, samples: &BsdfSamples, roulette: Roulette, out: &mut Continuations) {
+        dispatch!(Level::new(), simd => self.continue_columns(simd, samples, roulette, out));
         out.nan = out.nan.and(samples.lanes);
         out.lanes = out.lanes.and(samples.lanes).and_not(out.nan);
     }
@@ -129,12 +129,10 @@ impl VertexGroup<'_> {
         &self,
         _: S,
         samples: &BsdfSamples,
-        depth: u32,
+        roulette: Roulette,
         out: &mut Continuations,
     ) {
         let (mut alive, mut nan) = ([false; COLUMN_LEN], [false; COLUMN_LEN]);
-        let has_roulette = depth >= ROULETTE_DEPTH;
-        let max_survival = if depth < MAX_SURVIVAL_DEPTH { 1.0 } else { MAX_SURVIVAL };
         for lane in 0..COLUMN_LEN {
             let eta = samples.eta[lane];
             let eta_scale = self.eta_scale[lane] * eta * eta;
@@ -144,7 +142,7 @@ impl VertexGroup<'_> {
             let is_dispersed = self.dispersion[lane].is_dispersed;
             let magnitude = |rgb: Vec3| if is_dispersed { rgb.abs() } else { rgb }.max_element();
             let mut survives = true;
-            if has_roulette {
+            if let Some(max_survival) = roulette.max_survival {
                 // A later refraction cancels the factor 1/η².
                 let magnitude = magnitude(throughput * eta_scale).max(0.0);
                 let survival = (magnitude / ROULETTE_THROUGHPUT).sqrt().min(max_survival);
@@ -161,6 +159,26 @@ impl VertexGroup<'_> {
             out.o.set(lane, surface.offset_ray_origin(d));
         }
         (out.lanes, out.nan) = (LaneSet::from_mask(&alive), LaneSet::from_mask(&nan));
+    }
+}
+
+/// Russian roulette at a scattering event.
+#[derive(Clone, Copy)]
+struct Roulette {
+    /// Maximum survival probability; `None` if all paths survive.
+    max_survival: Option<f32>,
+}
+
+impl Roulette {
+    /// Returns the roulette at the scattering event `depth`, from 0.
+    fn new(kind: VertexKind, depth: u32) -> Roulette {
+        // Most paths in dense media have hundreds of collisions, after which a limit would leave
+        // few paths with a high throughput.
+        let limit = match kind {
+            VertexKind::Surface if depth >= MAX_SURVIVAL_DEPTH => MAX_SURVIVAL,
+            _ => 1.0,
+        };
+        Roulette { max_survival: (depth >= ROULETTE_DEPTH).then_some(limit) }
     }
 }
 
@@ -227,7 +245,8 @@ impl<'a> Wavefront<'a> {
         depth: u32,
     ) {
         let (vertices, samples) = (&self.groups[group], &self.bsdf_samples);
-        vertices.continue_paths(samples, depth, &mut self.continuations);
+        let roulette = Roulette::new(self.vertex_kind, depth);
+        vertices.continue_paths(samples, roulette, &mut self.continuations);
         let Continuations { lanes, nan, throughput, eta_scale, o, d } = &self.continuations;
         for lane in nan.iter() {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
@@ -365,7 +384,8 @@ mod tests {
         group.direct_light_columns(simd, &bsdf, false, &mut direct);
         wi.0[2].iter_mut().step_by(3).for_each(|z| *z = -*z);
         group.shader_sample_columns(simd, &wi, &bsdf, &mut samples);
-        group.continue_columns(simd, &samples, ROULETTE_DEPTH, &mut next);
+        let roulette = Roulette::new(VertexKind::Surface, ROULETTE_DEPTH);
+        group.continue_columns(simd, &samples, roulette, &mut next);
         let lanes = vec![lit, direct.lanes, samples.lanes, next.lanes, next.nan];
         let columns =
             [&lit_wi, &direct.radiance, &direct.o, &direct.d, &samples.wi, &samples.weight]

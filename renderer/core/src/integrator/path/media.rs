@@ -275,6 +275,14 @@ mod tests {
     }
 
     #[test]
+    fn roulette_spares_paths_with_hundreds_of_collisions() {
+        let extinction = Vec3::splat(100.0);
+        let point = MediumPoint { extinction, albedo: Vec3::ONE, ..MediumPoint::default() };
+        let scene = sphere(Box::new(Homogeneous(point)), 0.0, environment(1.0));
+        assert_close(radiance(&scene, 100_000, 2048), Vec3::ONE, 0.03);
+    }
+
+    #[test]
     fn single_scattering_of_a_point_light_is_the_integral_along_the_ray() {
         let (scene, expected) = single_scattering();
         assert_close(radiance(&scene, 1, 4096), expected, 0.02);

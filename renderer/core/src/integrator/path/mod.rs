@@ -200,10 +200,12 @@ const MAX_GROUPS: usize = 4;
 /// Rank of mixed materials.
 const MIXED: u32 = u32::MAX;
 
-/// First scattering event at which the survival probability is limited to [`MAX_SURVIVAL`].
+/// First scattering event at which the survival probability at surfaces is limited to
+/// [`MAX_SURVIVAL`].
 const MAX_SURVIVAL_DEPTH: u32 = 8;
 
-/// Maximum survival probability of long paths, so that paths between perfect mirrors terminate.
+/// Maximum survival probability of long paths at surfaces, so that paths between perfect mirrors
+/// terminate.
 const MAX_SURVIVAL: f32 = 0.99;
 
 impl Integrator for PathTracer {

@@ -1093,7 +1093,7 @@ def tea(folder, _):
 
 
 def smoke(folder, _):
-    t = Text("smoke", "smoke of a bowl in a room, in the light of a window; its density is a shader",
+    t = Text("smoke", "smoke in a room, in the light of a window; its density is a shader",
              (0.2, -4.2, 1.4), (0.05, 0, 1.32), 33, 640, 400, 512, 32, integrator='"volpath"')
     t.diffuse(plaster=(0.5, 0.47, 0.43), boards=(0.26, 0.17, 0.1), table=(0.2, 0.1, 0.05),
               black=(0, 0, 0))

@@ -197,7 +197,15 @@ fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
     // `any` is valid only in lowered functions.
     let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let folders = ["assets/shaders", "shader-compiler/tests/shaders"];
+    let folders = [
+        "assets/shaders",
+        "shader-compiler/tests/shaders",
+        // Densities.
+        "benches/benches/media",
+        "renderer/core/src/medium",
+        "scenes/cloud",
+        "scenes/smoke",
+    ];
     let shaders = folders.iter().flat_map(|folder| shaders(&root.join(folder)));
     let all: Vec<_> =
         ops.chain(shaders).chain((0..100).flat_map(|_| [Job::Random, Job::Patterns])).collect();

@@ -133,7 +133,7 @@ pub(crate) fn run_on_threads(threads: usize, work: impl Fn() + Copy + Send) {
 }
 
 /// Returns the CPU time of the process so far.
-fn cpu_time() -> Duration {
+pub fn cpu_time() -> Duration {
     let t = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }

@@ -387,7 +387,7 @@ fn invalid_media_are_errors() {
         let error = error(&format!("WorldBegin Material \"subsurface\" {parameters}"));
         assert!(error.contains(part), "{parameters}: {error}");
     }
-    let textured = "WorldBegin Texture \"t\" \"float\" \"constant\"
+    let textured = "WorldBegin Texture \"t\" \"float\" \"checkerboard\"
         MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
         \"texture height\" \"t\"";
     assert!(error(textured).contains("\"height\" is a texture"));

@@ -109,9 +109,9 @@ impl TreeOptions {
 }
 
 impl Default for TreeOptions {
-    /// Trees of at most 6 MB.
+    /// Trees of at most 6 MB. Costs were measured with the `media` benchmark.
     fn default() -> TreeOptions {
-        TreeOptions { max_nodes: 1 << 19, max_level: TreeOptions::MAX_LEVEL, cell_cost: 0.5 }
+        TreeOptions { max_nodes: 1 << 19, max_level: TreeOptions::MAX_LEVEL, cell_cost: 2.0 }
     }
 }
 
@@ -485,8 +485,8 @@ mod tests {
             MajorantTree::build(&ball, &transform, TreeOptions::default())
         };
         // The mean chord has an optical depth of 61.
-        assert_eq!(scaled(1.0 / 130.0).cells(), 1);
-        assert!(scaled(1.0).cells() > 100);
+        assert_eq!(scaled(1.0 / 31.0).cells(), 1);
+        assert!(scaled(10.0).cells() > 100);
     }
 
     proptest! {

@@ -39,17 +39,34 @@ impl RandomStream {
         }
     }
 
-    /// Returns an exponentially distributed number of mean 1.
+    /// Returns an exponentially distributed number of mean 1, which is positive.
     #[inline]
     pub fn next_exponential(&mut self) -> f32 {
-        -libm::logf(1.0 - self.next_float())
+        exponential(self.next_float())
     }
+}
+
+/// Returns the number below which an exponentially distributed one is with probability `u`.
+///
+/// For 0, which stands for all probabilities below 2⁻²⁴, it is 2⁻²⁵: an optical depth of 0 would
+/// have been crossed even where the extinction is too small to divide by.
+fn exponential(u: f32) -> f32 {
+    const SMALLEST: f32 = 1.0 / (1 << 25) as f32;
+    (-libm::logf(1.0 - u)).max(SMALLEST)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sampling::SamplerKind;
+
+    #[test]
+    fn exponential_numbers_are_positive_and_finite() {
+        let smallest_but_one = exponential(1.0 / (1 << 24) as f32);
+        assert!(0.0 < exponential(0.0) && exponential(0.0) < smallest_but_one);
+        assert!((exponential(0.5) - std::f32::consts::LN_2).abs() < 1e-7);
+        assert!(exponential(1.0f32.next_down()).is_finite());
+    }
 
     #[test]
     fn numbers_are_uniform_and_streams_differ() {

@@ -169,7 +169,7 @@ impl Builder<'_> {
 /// Returns the fraction of diffuse light that a boundary reflects. `eta` is the index of refraction
 /// on the other side.
 fn diffuse_fresnel(eta: f32) -> f64 {
-    const STEPS: u16 = 4096;
+    const STEPS: u16 = 1 << 14;
     let midpoint = |i: u16| (f64::from(i) + 0.5) / f64::from(STEPS);
     let integrand = |cos: f64| 2.0 * cos * f64::from(fresnel::dielectric(cos as f32, eta));
     (0..STEPS).map(|i| integrand(midpoint(i))).sum::<f64>() / f64::from(STEPS)
@@ -183,8 +183,8 @@ fn albedo(reflectance: f32, g: f32, eta: f32) -> f32 {
     let denominator = 1.0 - inside + inside * rho;
     let r = if denominator > 0.0 { rho / denominator } else { 0.0 };
     let s = 4.09712 + 4.20863 * r - (9.59217 + 41.6808 * r + 17.7126 * r * r).sqrt();
-    let (g, s) = (f64::from(g), s.clamp(0.0, 1.0));
-    let s2 = s * s;
+    let s = s.clamp(0.0, 1.0);
+    let (g, s2) = (f64::from(g), s * s);
     ((1.0 - s2) / (1.0 - g * s2)) as f32
 }
 

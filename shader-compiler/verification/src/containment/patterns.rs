@@ -1,6 +1,7 @@
 //! Random functions of unit vectors, built from the patterns that relations match: dot products,
-//! sums of squares, half vectors, quotients, products, odd powers, ordered values, and monotone
-//! expressions that use a value several times. Each pattern has several variants, as in shaders.
+//! sums of squares, half vectors, quotients, products, odd powers, polynomials, mixtures, ordered
+//! values, and monotone expressions that use a value several times. Each pattern has several
+//! variants, as in shaders.
 
 use lightbound_shader::builder::{Builder, Rules};
 use lightbound_shader::interval::{Bounds, Floats};
@@ -169,7 +170,7 @@ impl PatternBuilder<'_> {
 
     /// Adds a random pattern.
     fn pattern(&mut self) {
-        let result = match self.random.below(19) {
+        let result = match self.random.below(23) {
             0..3 => self.dot(),
             3..6 => self.squares(),
             6 | 7 => self.half(),
@@ -178,6 +179,8 @@ impl PatternBuilder<'_> {
             11 | 12 => self.quotient(),
             13 | 14 => self.product(),
             15 | 16 => self.monotone(),
+            17 | 18 => self.polynomial(),
+            19 | 20 => self.mixture(),
             _ => self.mixed(),
         };
         self.floats.push(result);
@@ -379,6 +382,50 @@ impl PatternBuilder<'_> {
         }
         let rest = self.op(Op::Sub, &[c, x]);
         self.commuted(Op::Mul, x, rest)
+    }
+
+    /// Builds a polynomial by Horner's rule, often times a power.
+    fn polynomial(&mut self) -> Value {
+        let mut x = self.float();
+        if self.random.once_in(2) {
+            let (zero, one) = (self.builder.f32(0.0), self.one());
+            let clamped = self.op(Op::Max, &[x, zero]);
+            x = self.op(Op::Min, &[clamped, one]);
+        }
+        let mut sum = self.constant(&[1.0, -2.0, 6.0, -0.25]);
+        for _ in 0..1 + self.random.below(4) {
+            let product = self.commuted(Op::Mul, sum, x);
+            let coefficient = self.constant(&[1.0, 3.0, -15.0, 10.0, 0.5, 0.0]);
+            let op = *self.random.pick(&[Op::Add, Op::Sub]);
+            sum = self.op(op, &[coefficient, product]);
+        }
+        match self.random.below(3) {
+            0 => sum,
+            1 => self.commuted(Op::Mul, x, sum),
+            _ => {
+                let square = self.square(x);
+                self.commuted(Op::Mul, square, sum)
+            }
+        }
+    }
+
+    /// Builds a (1 − t) + b t or a + (b − a) t, with t often in [0, 1].
+    fn mixture(&mut self) -> Value {
+        let (a, b, mut t) = (self.float(), self.float(), self.float());
+        if self.random.once_in(2) {
+            let (zero, one) = (self.builder.f32(0.0), self.one());
+            let clamped = self.op(Op::Max, &[t, zero]);
+            t = self.op(Op::Min, &[clamped, one]);
+        }
+        if self.random.once_in(2) {
+            let difference = self.op(Op::Sub, &[b, a]);
+            let step = self.commuted(Op::Mul, difference, t);
+            return self.commuted(Op::Add, a, step);
+        }
+        let one = self.one();
+        let rest = self.op(Op::Sub, &[one, t]);
+        let [first, second] = [(a, rest), (b, t)].map(|(x, w)| self.commuted(Op::Mul, x, w));
+        self.commuted(Op::Add, first, second)
     }
 
     /// Builds a monotone expression that uses a value several times.

@@ -133,6 +133,27 @@ fn surfaces_on_the_boundary_of_a_medium_are_opaque() {
 }
 
 #[test]
+fn paths_stay_in_media_that_end_at_walls() {
+    // Rounding puts the boundary in front of the wall, or behind it.
+    let sigma_a = [0.1, 0.3, 0.0];
+    let fog = absorbing("fog", sigma_a) + "MediumInterface \"\" \"fog\"\n";
+    let camera = fog + "LookAt 0 3 -4  0 0 0  0 1 0\nRotate -33 1 2 3\n";
+    let wall = format!("Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5] {FLOOR}");
+    let boundary = "MediumInterface \"\" \"fog\" Material \"interface\"
+        Shape \"trianglemesh\" \"point3 P\" [-7 -8 0  8 -5 0  5 6 0]";
+    for integrator in [LIGHTCUTS, PATH] {
+        let world = format!(
+            "Rotate 33 1 2 3 MediumInterface \"fog\" \"fog\" {wall} AttributeBegin ReverseOrientation {boundary} AttributeEnd
+             LightSource \"point\" \"rgb I\" [10 10 10] \"point3 from\" [0 0 -2]"
+        );
+        let reflected = 0.5 / std::f64::consts::PI * 10.0 / 4.0;
+        let expected = transmittance(sigma_a, 5.0 + 2.0).map(|t| t * reflected);
+        let scene = scene(integrator, 64, &camera, &world).replace("\"fov\" 0.01", "\"fov\" 0.1");
+        assert_radiance(&scene, expected, 2e-3);
+    }
+}
+
+#[test]
 fn media_absorb_light_on_its_way_to_surfaces() {
     let sigma_a = [0.1, 0.3, 0.0];
     let light =

@@ -9,6 +9,10 @@ use crate::scene::Scene;
 use lightbound_math::sampling::RandomStream;
 use lightbound_math::{Ray, Vec3};
 
+/// Greatest distance along the ray between surfaces that coincide except for rounding, relative to
+/// the ray parameter.
+const MAX_RELATIVE_GAP: f32 = 1e-3;
+
 /// Tracks rays through media. Buffers are reused.
 #[derive(Default)]
 pub(super) struct MediumRays<'a> {
@@ -20,6 +24,8 @@ pub(super) struct MediumRays<'a> {
     /// Rays that have crossed an interface, and their next hits.
     rays: Vec<Ray>,
     hits: Vec<Hit>,
+    /// The media in front of these interfaces.
+    media_before: Vec<u32>,
     /// The hits of shadow rays.
     shadow_hits: Vec<Hit>,
 }
@@ -62,7 +68,9 @@ impl<'a> MediumRays<'a> {
                 }
             }
             self.rays.clear();
+            self.media_before.clear();
             let (arrived, crossing) = (&mut self.arrived, &mut self.rays);
+            let media_before = &mut self.media_before;
             self.walks.retain_mut(|walk| {
                 let (ray, hit) = (&mut rays[walk.index as usize], &hits[walk.index as usize]);
                 let ends = walk.collision.is_some() || walk.weights.value == Vec3::ZERO;
@@ -70,6 +78,7 @@ impl<'a> MediumRays<'a> {
                     arrived.push(*walk);
                     return false;
                 }
+                media_before.push(walk.medium);
                 walk.medium = medium_beyond(scene, hit, ray.d, walk.medium);
                 ray.tmin = hit.t.next_up();
                 crossing.push(*ray);
@@ -77,8 +86,12 @@ impl<'a> MediumRays<'a> {
             });
             if !self.walks.is_empty() {
                 scene.accel.intersect_batch(&self.rays, &mut self.hits);
-                for (walk, hit) in self.walks.iter().zip(&self.hits) {
+                let crossings = self.rays.iter().zip(&self.hits).zip(&self.media_before);
+                for (walk, ((ray, hit), &medium)) in self.walks.iter_mut().zip(crossings) {
                     hits[walk.index as usize] = *hit;
+                    if is_at_start(scene, ray, hit) {
+                        walk.medium = medium;
+                    }
                 }
             }
         }
@@ -153,6 +166,16 @@ pub(super) fn is_interface(scene: &Scene, hit: &Hit) -> bool {
     !hit.is_miss() && {
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
         matches!(scene.materials[primitive.material as usize], Material::Interface)
+    }
+}
+
+/// Returns whether a hit is on a surface that coincides, except for rounding, with the interface at
+/// the start of the ray. Rays that leave the surface start in front of the interface.
+fn is_at_start(scene: &Scene, ray: &Ray, hit: &Hit) -> bool {
+    let distance = hit.t - ray.tmin;
+    distance <= MAX_RELATIVE_GAP * ray.tmin && !hit.is_miss() && !is_interface(scene, hit) && {
+        let surface = scene.geometry.surface(hit, ray.d);
+        distance * surface.ng.dot(ray.d).abs() <= surface.offset
     }
 }
 

@@ -134,7 +134,7 @@ impl PointShader<'_> {
         }
         let mut operations = vec![];
         let mut errors = vec![(magnitude, 0.0)];
-        self.collect(value, base, &mut vec![base], &mut operations, &mut errors)?;
+        self.collect(value, &mut vec![base], &mut operations, &mut errors)?;
         let (_, error) = *errors.last().expect("there are operations");
         let derivative = derivative(coefficients);
         let second = self::derivative(&derivative);
@@ -167,11 +167,10 @@ impl PointShader<'_> {
     }
 
     /// Collects the operations that compute a value, with bounds on the magnitude and the error of
-    /// their results. Returns the index of the value.
+    /// their results. Returns the index of the value. `computed` begins with the base.
     fn collect(
         &self,
         value: Value,
-        base: Value,
         computed: &mut Vec<Value>,
         operations: &mut Vec<(Op, Vec<Operand>)>,
         errors: &mut Vec<(f64, f64)>,
@@ -185,7 +184,7 @@ impl PointShader<'_> {
         for &arg in args {
             operands.push(match self.function.constant(arg) {
                 Some(bits) => Operand::Constant(f32::from_bits(bits)),
-                None => Operand::Result(self.collect(arg, base, computed, operations, errors)?),
+                None => Operand::Result(self.collect(arg, computed, operations, errors)?),
             });
         }
         let of = |operand: &Operand| match *operand {

@@ -35,6 +35,9 @@ impl RgbField {
 fn density_range(extinction: Vec3, max: Vec3) -> [f32; 2] {
     let channels = std::iter::zip(extinction.to_array(), max.to_array());
     channels.filter(|&(_, max)| max > 0.0).fold(range_tree::EMPTY, |range, (x, max)| {
+        if x == 0.0 {
+            return range_tree::union(range, [0.0; 2]);
+        }
         let density = x / max;
         // One step makes up for the rounding of the quotient.
         range_tree::union(range, [density.next_down().max(0.0), density.next_up()])

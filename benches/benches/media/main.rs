@@ -12,7 +12,8 @@
 //!   (Misso et al. 2023, *Progressive Null-Tracking for Volumetric Rendering*).
 //!
 //! Where the density exceeds an estimated majorant, each tentative collision is real, which is
-//! biased.
+//! biased. Before the table of a density are its octrees for several budgets, without merging of
+//! cells. The reference has an error of 0.5 % for walls.
 
 use lightbound::material::ShaderInstance;
 use lightbound::medium::{
@@ -40,9 +41,10 @@ const CELLS: usize = 32;
 const BUDGET: f64 = 2.0;
 
 /// The densities: name, source, parameters and extinction per unit of density.
-const DENSITIES: [(&str, &str, &[f32], f32); 4] = [
-    ("sines, six octaves", include_str!("sines.wgsl"), &[3.0], 30.0),
-    ("gradient noise, six octaves", include_str!("noise.wgsl"), &[2.0, 7.0], 30.0),
+const DENSITIES: [(&str, &str, &[f32], f32); 5] = [
+    ("sines above 0, six octaves", include_str!("waves.wgsl"), &[2.0, 0.0], 30.0),
+    ("exponential of sines, six octaves", include_str!("sines.wgsl"), &[3.0], 30.0),
+    ("exponential of gradient noise, six octaves", include_str!("noise.wgsl"), &[2.0, 7.0], 30.0),
     ("gradient noise above 0", FBM, &[2.0, 0.0], 60.0),
     ("walls of 1/1000 of a cell", include_str!("walls.wgsl"), &[8.0], 1.0),
 ];
@@ -89,6 +91,18 @@ fn compare(name: &str, source: &str, parameters: &[f32], extinction: f32) {
     let start = Instant::now();
     let (density, reference) = reference(&field, extinction);
     println!("\n{name}: mean density {density:.4}, {:.1?} for the reference", start.elapsed());
+    for max_nodes in [1_000, 10_000, 100_000, 1 << 19] {
+        let start = cpu_time();
+        let options = TreeOptions { max_nodes, cell_cost: 0.0, ..TreeOptions::default() };
+        let tree = MajorantTree::build(&*field, &Transform::IDENTITY, options);
+        let [min, max] = tree.mean_density_range();
+        println!(
+            "{max_nodes:6} nodes in {:6.1} ms: majorant {:6.2}, minorant {:5.2} of the mean density",
+            1e3 * (cpu_time() - start).as_secs_f64(),
+            max / density,
+            min / density,
+        );
+    }
     println!(
         "{:12} {:9} {:>8} {:>7} {:>9} {:>8} {:>8} {:>10} {:>19} {:>9}",
         "", "", "build ms", "cells", "majorant", "null", "samples", "relMSE", "bias %", "first 10"

@@ -1,0 +1,21 @@
+//! Six octaves of products of sines above a threshold: 64 operations.
+
+struct Medium {
+    /// Waves per unit of length, times 2 pi. range: (0, 1000], default: 2
+    frequency: f32,
+    /// Sum of octaves where the density begins. range: [-1, 1], default: 0
+    threshold: f32,
+}
+
+fn density(p: vec3f, m: Medium) -> f32 {
+    var q = m.frequency * p;
+    var sum = 0.0;
+    var amplitude = 0.5;
+    for (var octave = 0; octave < 6; octave++) {
+        let s = sin(q);
+        sum += amplitude * (s.x * s.y * s.z);
+        q *= 2.0;
+        amplitude *= 0.5;
+    }
+    return max(0.0, sum - m.threshold);
+}

@@ -118,9 +118,9 @@ pub enum Relation {
     Powers,
     /// Products of x and c − x.
     Products,
-    /// Polynomials of one value.
+    /// Polynomials of one value, in functions without unit vectors.
     Polynomials,
-    /// Mixtures of two values with weights t and 1 − t.
+    /// Mixtures of two values with weights t and 1 − t, in functions without unit vectors.
     Mixtures,
     /// Values that are monotone in a value that is used several times.
     Monotone,
@@ -182,8 +182,10 @@ impl Relation {
             Relation::Quotients => "Quotients of sums over the same terms, such as weighted means",
             Relation::Powers => "Odd powers, such as x x x, are monotone in x",
             Relation::Products => "Products x (c - x)",
-            Relation::Polynomials => "Polynomials of one value, such as x x (3 - 2 x)",
-            Relation::Mixtures => "Mixtures a (1 - t) + b t, as mix computes them",
+            Relation::Polynomials => {
+                "Polynomials of one value, such as x x (3 - 2 x), in densities"
+            }
+            Relation::Mixtures => "Mixtures a (1 - t) + b t, as mix computes them, in densities",
             Relation::Monotone => {
                 "Values monotone in a value used several times, such as z / sqrt(1 - z z)"
             }
@@ -541,12 +543,14 @@ pub fn run(
     if relations.has(Relation::Products) {
         products::find(&point, &mut related);
     }
-    if relations.has(Relation::Polynomials) {
+    // They tighten densities. In BRDFs, they would add up to 46 % of instructions.
+    let is_density = axes.iter().all(Option::is_none);
+    if is_density && relations.has(Relation::Polynomials) {
         polynomials::find(&point, &mut related);
         // Mixtures need current ranges of their weights.
         point.bounds = solve(&related.constraints);
     }
-    if relations.has(Relation::Mixtures) {
+    if is_density && relations.has(Relation::Mixtures) {
         mixtures::find(&point, &mut related);
     }
     if relations.has(Relation::Monotone) {

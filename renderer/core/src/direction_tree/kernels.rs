@@ -1,9 +1,9 @@
 //! Kernels for building direction trees: values of a shader's BRDF, and lower and upper bounds on
 //! them.
 //!
-//! Kernels compute the luminance, which is 0 only if all channels are 0. They omit the cosine,
-//! because cells of BSDFs are measured in projected solid angle. Bounds hold for all results that are not
-//! NaN: NaN is *suppressed*, so that NaN for isolated directions does not invalidate the bounds
+//! Kernels compute the luminance, which is 0 only if all channels are 0. Those of BSDFs omit the
+//! cosine, because cells are measured in projected solid angle. Bounds hold for all results that are
+//! not NaN: NaN is *suppressed*, so that NaN for isolated directions does not invalidate the bounds
 //! around them.
 
 use super::cells::{CellChildren, DirectionDomain};
@@ -30,7 +30,12 @@ impl BrdfKernels {
     /// # Errors
     /// If the shader cannot be bounded or compiled.
     pub fn compile(arena: &Arena, program: &Program) -> Result<BrdfKernels, ProgramError> {
-        let integrand = program.brdf_integrand()?.with_luminance();
+        let domain = DirectionDomain::of(program);
+        let integrand = match domain {
+            DirectionDomain::Surface(_) => program.brdf_integrand()?,
+            DirectionDomain::Volume => program.integrand()?,
+        };
+        let integrand = integrand.with_luminance();
         let options = Options {
             sides: lift::BoundSides::Both,
             nan: Nan::Suppress,
@@ -43,7 +48,7 @@ impl BrdfKernels {
         Ok(BrdfKernels {
             values: Kernel::compile(arena, &passes::lower(&integrand.bounded()), program.target())?,
             bounds: BoundingKernel::compile(arena, &lifted, program.target())?,
-            domain: DirectionDomain::of(program),
+            domain,
         })
     }
 }

@@ -5,7 +5,9 @@
 //! The parameters are those of pbrt-v4. A `reflectance` is inverted to the albedo of the medium with
 //! van de Hulst's approximation for a half-space that is lit diffusely, without a boundary:
 //!
-//!     R = (1 − s) (1 − 0.139 s) / (1 + 1.17 s),  s² = (1 − α) / (1 − g α)
+//! ```text
+//! R = (1 − s) (1 − 0.139 s) / (1 + 1.17 s),  s² = (1 − α) / (1 − g α)
+//! ```
 //!
 //! Kulla and Conty 2017, *Revisiting Physically Based Shading at Imageworks*, and Wrenninge et al.
 //! 2017, *Path Traced Subsurface Scattering using Anisotropic Phase Functions and Non-Exponential

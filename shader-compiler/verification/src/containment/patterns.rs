@@ -19,6 +19,8 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     let in_world = random.once_in(3);
     let names: &[&str] = if in_world { &["wi", "wo", "n", "t", "b"] } else { &["wi", "wo"] };
     let (mut inputs, all_intervals, one_sided) = (vec![], random.once_in(2), random.once_in(2));
+    // Some relations apply to functions without unit vectors only.
+    let has_vectors = !random.once_in(4);
     let mut vectors: Vec<Vector> = vec![];
     for (vector, name) in names.iter().enumerate() {
         vectors
@@ -35,7 +37,8 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
             ));
             let axis =
                 Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
-            inputs.push(Input { interval: all_intervals || vector == 0, bounds, axis: Some(axis) });
+            let axis = has_vectors.then_some(axis);
+            inputs.push(Input { interval: all_intervals || vector == 0, bounds, axis });
         }
     }
     let numbers = ["a", "b", "c"].map(|name| {

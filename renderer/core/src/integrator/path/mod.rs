@@ -464,7 +464,7 @@ impl<'a> Wavefront<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             paths.push_camera_ray(ray, sample, key, medium, columns);
         });
-        if tile.stores_channels() {
+        if self.columns.media && tile.stores_channels() {
             self.media_counts.resize(self.samples.len() as usize, MediaSampleCounts::default());
         }
     }

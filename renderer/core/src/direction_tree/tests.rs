@@ -344,7 +344,7 @@ fn phase_functions_without_samplers_are_sampled_in_proportion() {
         ("peak", &*hg, 0.99, 0.2),
         ("backward", &*hg, -0.9, 0.1),
         ("rayleigh", &*rayleigh, 0.0, 0.02),
-        ("rainbow", RAINBOW, 0.0, 0.1),
+        ("rainbow", RAINBOW, 0.0, 0.2),
     ] {
         let shader = TestShader::new(name, text);
         assert!(!shader.binding.program.has_sampler);

@@ -1,4 +1,4 @@
-//! A plume of smoke: a cone around a line that sways, displaced by noise whose cells grow with it.
+//! A plume of smoke: a cone around a line that sways, displaced by noise with cells that grow with it.
 
 struct Medium {
     /// Height of the source. range: [-1000, 1000], default: 0.84

@@ -12,7 +12,7 @@ use crate::passes;
 /// Builds the function that computes all properties of a medium at a point.
 ///
 /// Its inputs are `p.x`, `p.y`, `p.z` and the [members](Shader::members) of `Medium`. Its outputs
-/// are `density`; `albedo.r`, `albedo.g` and `albedo.b` if the shader [has](Shader::has_albedo)
+/// are `density`, or `density.r`, `density.g` and `density.b`; `albedo.r`, `albedo.g` and `albedo.b` if the shader [has](Shader::has_albedo)
 /// them; `emission.r`, `emission.g` and `emission.b` if it [has](Shader::has_emission) them; and
 /// `capped` if a loop may reach its cap.
 pub fn properties(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
@@ -87,6 +87,8 @@ mod tests {
         assert_eq!(names(&glow), [&[density][..], &emission].concat());
         let albedo = ["albedo.r", "albedo.g", "albedo.b"];
         assert_eq!(names(FIRE), [&[density][..], &albedo, &emission].concat());
+        let coloured = "fn density(p: vec3f) -> vec3f { return p; }";
+        assert_eq!(names(coloured), ["density.r", "density.g", "density.b"]);
     }
 
     #[test]

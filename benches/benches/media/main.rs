@@ -42,12 +42,14 @@ const BUDGET: f64 = 2.0;
 
 /// The densities: name, source, parameters and extinction per unit of density.
 const DENSITIES: [(&str, &str, &[f32], f32); 5] = [
-    ("sines above 0, six octaves", include_str!("waves.wgsl"), &[2.0, 0.0], 30.0),
-    ("exponential of sines, six octaves", include_str!("sines.wgsl"), &[3.0], 30.0),
-    ("exponential of gradient noise, six octaves", include_str!("noise.wgsl"), &[2.0, 7.0], 30.0),
-    ("gradient noise above 0", FBM, &[2.0, 0.0], 60.0),
+    ("sines above 0", WAVES, &[2.0, 0.0, 0.0], 30.0),
+    ("exponential of sines", WAVES, &[3.0, 0.0, 7.0], 30.0),
+    ("exponential of gradient noise", FBM, &[2.0, 0.0, 7.0], 30.0),
+    ("gradient noise above 0", FBM, &[2.0, 0.0, 0.0], 60.0),
     ("walls of 1/1000 of a cell", include_str!("walls.wgsl"), &[8.0], 1.0),
 ];
+
+const WAVES: &str = include_str!("waves.wgsl");
 
 const FBM: &str = include_str!("../../../renderer/core/src/medium/fbm.wgsl");
 

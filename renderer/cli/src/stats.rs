@@ -1,7 +1,7 @@
 //! The JSON object that `--stats` writes, for benchmarks and render farms.
 
 use lightbound::integrator::{self, CutCounts, CutTimes};
-use lightbound::medium::TrackingCounts;
+use lightbound::medium::{Medium, Tightness, TrackingCounts};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -125,17 +125,44 @@ pub struct MediaStats {
     pub null_per_collision: Option<f64>,
     /// Tentative collisions of shadow rays, where the transmittance is estimated.
     pub shadow_collisions: u64,
+    /// The majorants of media with a box.
+    pub majorants: Vec<MajorantStats>,
 }
 
-impl From<TrackingCounts> for MediaStats {
-    fn from(counts: TrackingCounts) -> MediaStats {
+/// Statistics of the majorants of a medium.
+#[derive(Clone, Debug, Serialize)]
+pub struct MajorantStats {
+    /// Name of the medium.
+    pub medium: String,
+    /// Number of cells.
+    pub cells: usize,
+    /// Mean majorant over the mean density, from samples; null without density.
+    pub per_mean_density: Option<f64>,
+    /// Greatest majorant over the greatest density of all samples; null without density.
+    pub per_max_density: Option<f64>,
+}
+
+impl MediaStats {
+    /// Creates the statistics of a rendering.
+    pub fn new(counts: TrackingCounts, media: &[Medium]) -> MediaStats {
         let TrackingCounts { collisions, null_collisions, ratio_collisions } = counts;
+        let majorants = media.iter().filter_map(|medium| {
+            let Tightness { mean, maximum } = medium.tightness()?;
+            let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
+            Some(MajorantStats {
+                medium: medium.name.clone(),
+                cells: medium.majorants.cells(),
+                per_mean_density: finite(mean),
+                per_max_density: finite(maximum),
+            })
+        });
         MediaStats {
             collisions,
             null_collisions,
             null_per_collision: (collisions > 0)
                 .then(|| null_collisions as f64 / collisions as f64),
             shadow_collisions: ratio_collisions,
+            majorants: majorants.collect(),
         }
     }
 }

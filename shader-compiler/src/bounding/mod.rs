@@ -166,9 +166,11 @@ impl Integrand {
             Setup::Inlined => shader.parameters(),
             Setup::Precomputed => shader.members(),
         };
+        // A density may have one channel; `capped` may follow.
+        let channels = if point.outputs[0].name == "density" { 1 } else { 3 };
         Ok(Integrand {
             point,
-            outputs: if entry == Entry::Density { vec![0] } else { vec![0, 1, 2] },
+            outputs: (0..channels).collect(),
             kind: shader.kind(),
             frame,
             sides: shader.sides(),

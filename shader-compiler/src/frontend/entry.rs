@@ -127,7 +127,12 @@ pub(super) fn function(
         .concat(),
         Entry::Integrand => integrand(&mut builder, shader, arguments[0][2], &result),
         Entry::Density => {
-            vec![("density".to_owned(), clamp(&mut builder, result[0], f32::INFINITY))]
+            let density: Vec<_> =
+                result.iter().map(|&x| clamp(&mut builder, x, f32::INFINITY)).collect();
+            match density[..] {
+                [density] => vec![("density".to_owned(), density)],
+                _ => outputs("density", RGB, &density),
+            }
         }
         Entry::Albedo => {
             let albedo: Vec<_> = result.iter().map(|&x| clamp(&mut builder, x, 1.0)).collect();

@@ -253,7 +253,8 @@ pub enum Entry {
     /// `fn material`: inputs are only the components of the [parameters](Shader::parameters);
     /// outputs are the components of the [members](Shader::members).
     Setup,
-    /// `fn density`: output `density`. A negative number or NaN is replaced by 0.
+    /// `fn density`: output `density`, or `density.r`, `density.g` and `density.b`. Negative numbers
+    /// and NaN are replaced by 0.
     Density,
     /// `fn albedo`: outputs `albedo.r`, `albedo.g`, `albedo.b`, clamped to [0, 1]. NaN is replaced
     /// by 0.

@@ -3,6 +3,6 @@ struct Medium {
     core: f32,
 }
 
-fn density(p: vec3f, m: Medium) -> vec3f {
-    return m.core - p;
+fn density(p: vec3f, m: Medium) -> vec2f {
+    return m.core - p.xy;
 }

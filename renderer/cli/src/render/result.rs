@@ -323,7 +323,8 @@ impl<'a> RenderResult<'a> {
             light_tree: self.job.integrator.light_tree().map(LightTreeStats::from),
             lightcuts: matches!(loaded.settings.integrator.method, Method::Lightcuts(_))
                 .then(|| CutStats::new(&stats.counts.cuts)),
-            media: (!scene.media.is_empty()).then(|| MediaStats::from(stats.counts.media)),
+            media: (!scene.media.is_empty())
+                .then(|| MediaStats::new(stats.counts.media, &scene.media)),
             interrupted: self.interrupted(),
             warnings,
         }

@@ -44,6 +44,9 @@ impl SplitBudget {
 
     /// For a tabulated tree, which is used for many points.
     pub const TABLE: SplitBudget = SplitBudget { splits: 96, uncertainty: 0.05 };
+
+    /// For a phase function: one tree for all points.
+    pub const PHASE: SplitBudget = SplitBudget { splits: 512, uncertainty: 0.01 };
 }
 
 /// Factor on the trust in bounds from a cell to its children, if no value is close to the bounds.

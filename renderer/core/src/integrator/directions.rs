@@ -118,7 +118,7 @@ impl DirectionSampling {
                 AdaptiveBuilder::new(&trees.kernels, binding).build(
                     Vec3::Z,
                     words.iter().copied(),
-                    &SplitBudget::TABLE,
+                    &SplitBudget::PHASE,
                     &mut tree,
                 );
                 trees.phases.insert(index, (words.into(), tree));

@@ -12,7 +12,7 @@ use lightbound_math::{Aabb, Vec3};
 /// A cloud. Numbers are finite.
 #[derive(Clone, Copy, Debug)]
 pub struct CloudField {
-    /// Box outside of which there is no medium.
+    /// The box of the medium.
     pub bounds: Aabb,
     /// Extinction per unit of density, 1/m. Densities are from 0 to 1.
     pub extinction: Vec3,
@@ -101,7 +101,7 @@ impl CloudField {
     }
 }
 
-/// Returns octaves of which the first is given.
+/// Returns octaves, from the first one.
 fn octaves(first: Octave) -> impl Iterator<Item = Octave> {
     std::iter::successors(Some(first), |octave| {
         Some(Octave { frequency: octave.frequency * LACUNARITY, amplitude: octave.amplitude * 0.5 })

@@ -118,7 +118,7 @@ impl BlackBody {
 /// A field of a density.
 #[derive(Clone, Debug)]
 pub struct DensityField {
-    /// Box outside of which there is no medium.
+    /// The box of the medium.
     pub bounds: Aabb,
     /// The density, not negative.
     pub density: Volume,

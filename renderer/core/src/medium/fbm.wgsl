@@ -1,10 +1,13 @@
-//! Fractional Brownian motion: six octaves of gradient noise (Perlin 2002), above a threshold.
+//! Fractional Brownian motion: six octaves of gradient noise (Perlin 2002).
 
 struct Medium {
     /// Noise cells per unit of length. range: (0, 1000], default: 1
     frequency: f32,
     /// Noise where the density begins. range: [-1, 1], default: 0
     threshold: f32,
+    /// If positive, the density is an exponential of the noise, with this logarithm of the ratio of
+    /// its extremes. range: [0, 20], default: 0
+    contrast: f32,
 }
 
 fn hash(cell: vec3i) -> u32 {
@@ -44,6 +47,9 @@ fn density(p: vec3f, m: Medium) -> f32 {
         sum += amplitude * noise(q);
         q = 2.0 * q + vec3f(17.3, 5.7, 11.1);
         amplitude *= 0.5;
+    }
+    if m.contrast > 0.0 {
+        return exp(m.contrast * (clamp(sum, -0.5, 0.5) - 0.5));
     }
     return max(0.0, sum - m.threshold);
 }

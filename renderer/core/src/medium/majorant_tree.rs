@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 /// Bounds on the density of a medium.
 #[derive(Clone, Debug)]
 pub struct MajorantTree {
-    /// Box outside of which there is no medium; `None` if it is everywhere.
+    /// The box of the medium; `None` if it is everywhere.
     bounds: Option<Aabb>,
     /// The root comes first, and the children of a node are consecutive: bit k of their position is
     /// set in the upper half of axis k.
@@ -94,7 +94,7 @@ struct Candidate {
 /// Greatest depth.
 const MAX_LEVEL: u32 = TreeOptions::MAX_LEVEL;
 
-/// Boxes whose densities are bounded together.
+/// Number of boxes that are bounded together.
 const CHUNK: usize = 256;
 
 impl Segment {

@@ -15,6 +15,7 @@ mod range_tree;
 mod rgb_field;
 mod shader_field;
 mod sparse_grid;
+mod tightness;
 mod tracking;
 
 pub use cloud::CloudField;
@@ -24,6 +25,7 @@ pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
 pub use shader_field::{ShaderField, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
+pub use tightness::Tightness;
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 
 use crate::material::ShaderInstance;
@@ -51,7 +53,7 @@ pub trait Field: Debug + Send + Sync {
         "procedural"
     }
 
-    /// Returns the box outside of which there is no medium; `None` if it is everywhere.
+    /// Returns the box of the medium; `None` if it is everywhere.
     fn bounds(&self) -> Option<Aabb>;
 
     /// Returns whether any point emits light.

@@ -3,7 +3,7 @@
 //! The bounding shader is derived for the values of the parameters and for the box of the medium,
 //! so that the compiler knows them.
 
-use super::{Field, MediumPoint};
+use super::{Field, MediumPoint, range_tree};
 use crate::material::ProgramError;
 use lightbound_math::{Aabb, Vec3};
 use lightbound_shader::bounding::{
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// What a scene says about a medium with a shader.
 #[derive(Clone, Copy, Debug)]
 pub struct ShaderFieldSettings {
-    /// Box outside of which there is no medium.
+    /// The box of the medium.
     pub bounds: Aabb,
     /// Extinction per unit of density, 1/m.
     pub extinction: Vec3,
@@ -28,7 +28,7 @@ pub struct ShaderFieldSettings {
     pub radiance: Vec3,
 }
 
-/// A field of which a shader computes the density, and optionally albedo and emission.
+/// A field with a density from a shader, which may also compute albedo and emission.
 #[derive(Debug)]
 pub struct ShaderField {
     settings: ShaderFieldSettings,
@@ -37,6 +37,8 @@ pub struct ShaderField {
     textures: Vec<Arc<Texture>>,
     properties: Kernel,
     bounding: BoundingKernel,
+    /// Number of channels of the density, 1 or 3: the first outputs.
+    channels: usize,
     /// Index of the first output of `fn albedo`.
     albedo: Option<usize>,
     /// Index of the first output of `fn emission`.
@@ -78,10 +80,20 @@ impl ShaderField {
         let options_of_bounds = Options { relations: Relations::all(), ..Options::default() };
         let lifted = density.bound(&inputs, &options_of_bounds);
         let bounding = BoundingKernel::compile(&arena, &lifted, target)?;
-        let albedo = shader.has_albedo().then_some(1);
-        let emission = shader.has_emission().then_some(albedo.map_or(1, |first| first + 3));
+        let channels = density.outputs.len();
+        let albedo = shader.has_albedo().then_some(channels);
+        let emission = shader.has_emission().then_some(albedo.map_or(channels, |first| first + 3));
         let parameters = parameters.into();
-        Ok(ShaderField { settings, parameters, textures, properties, bounding, albedo, emission })
+        Ok(ShaderField {
+            settings,
+            parameters,
+            textures,
+            properties,
+            bounding,
+            channels,
+            albedo,
+            emission,
+        })
     }
 
     fn textures(&self) -> Vec<&Texture> {
@@ -119,7 +131,10 @@ impl Field for ShaderField {
         let mut bounds = BoundsBatch::new(&self.bounding, boxes.len());
         self.bounding.run(&self.textures(), &batch, &mut bounds);
         out.clear();
-        out.extend((0..boxes.len()).map(|row| bounds.get(row, 0)));
+        out.extend((0..boxes.len()).map(|row| {
+            let channels = (0..self.channels).map(|channel| bounds.get(row, channel));
+            channels.reduce(range_tree::union).expect("a density has a channel")
+        }));
     }
 
     fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>) {
@@ -137,7 +152,9 @@ impl Field for ShaderField {
         out.clear();
         out.extend((0..points.len()).map(|row| {
             let vector = |first| Vec3::from_array(outputs.floats(row, first));
-            let extinction = outputs.get(row, 0) * extinction;
+            let density =
+                if self.channels == 1 { Vec3::splat(outputs.get(row, 0)) } else { vector(0) };
+            let extinction = density * extinction;
             let albedo = self.albedo.map_or(albedo, vector);
             let radiance = self.emission.map_or(radiance, |first| radiance * vector(first));
             let emission = match radiance {
@@ -189,6 +206,20 @@ mod tests {
         assert_eq!(plain, MediumPoint { extinction, albedo: Vec3::splat(0.5), emission });
         // Negative densities are 0.
         assert_eq!(at(&field(density, &[3.0]), vec3(0.25, 0.0, 0.0)).extinction, Vec3::ZERO);
+        let coloured = "fn density(p: vec3f) -> vec3f { return p; }";
+        let field = field(coloured, &[]);
+        assert_eq!(at(&field, p).extinction, p * vec3(0.25, 0.5, 1.0));
+        let mut bounds = Vec::new();
+        field.density_bounds(&[Aabb { min: p, max: p + vec3(0.0, 0.5, 0.0) }], &mut bounds);
+        assert_eq!(bounds, [[0.25, 0.75]]);
+    }
+
+    #[test]
+    fn albedo_and_emission_are_those_of_the_shader() {
+        let density = "struct Medium { scale: f32 }
+            fn density(p: vec3f, m: Medium) -> f32 { return m.scale * (p.x - 0.5); }";
+        let p = vec3(0.75, 0.25, 0.75);
+        let extinction = 0.75 * vec3(0.25, 0.5, 1.0);
         let colours = "fn albedo(p: vec3f, m: Medium) -> vec3f { return vec3f(p.y, p.z, 7.0); }
             fn emission(p: vec3f, m: Medium) -> vec3f { return vec3f(m.scale); }";
         let albedo = vec3(0.25, 0.75, 1.0);
@@ -199,7 +230,7 @@ mod tests {
 
     #[test]
     fn cells_follow_the_density() {
-        let field = field(include_str!("fbm.wgsl"), &[2.0, 0.0]);
+        let field = field(include_str!("fbm.wgsl"), &[2.0, 0.0, 0.0]);
         let mut last = f64::INFINITY;
         for nodes in [1, 1000, 100_000] {
             let tree = MajorantTree::build(
@@ -230,6 +261,23 @@ mod tests {
         assert_close(measured, expected, 0.05);
     }
 
+    #[test]
+    fn coloured_densities_attenuate_their_channels() {
+        let source = "fn density(p: vec3f) -> vec3f {
+            return select(vec3f(0.0, 1.0, 0.5), vec3f(1.0, 0.0, 0.5), p.z < 0.0);
+        }";
+        let field = field(source, &[]);
+        let settings = ShaderFieldSettings {
+            extinction: Vec3::ONE,
+            albedo: Vec3::ZERO,
+            radiance: Vec3::ZERO,
+            ..field.settings
+        };
+        let scene = sphere(Box::new(ShaderField { settings, ..field }), 0.0, environment(1.0));
+        let measured = radiance(&scene, IntegratorSettings::default(), 1 << 13);
+        assert_close(measured, Vec3::splat((-1.0f32).exp()), 0.05);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
@@ -238,7 +286,7 @@ mod tests {
             size in -12.0f32..0.0,
             points in prop::collection::vec(prop::array::uniform3(0.0f32..=1.0), 16),
         ) {
-            let field = field(include_str!("fbm.wgsl"), &[2.0, 0.0]);
+            let field = field(include_str!("fbm.wgsl"), &[2.0, 0.0, 0.0]);
             let min = BOX.min + (BOX.max - BOX.min) * Vec3::from_array(corner);
             let b = Aabb { min, max: (min + size.exp2()).min(BOX.max) };
             let mut bounds = Vec::new();

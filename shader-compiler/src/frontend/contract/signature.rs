@@ -12,6 +12,8 @@ pub(super) enum ExpectedType {
     F32,
     Vec2,
     Vec3,
+    /// One value, or one for each colour channel.
+    F32OrVec3,
     Struct(&'static str),
 }
 
@@ -21,13 +23,14 @@ impl ExpectedType {
             ExpectedType::F32 => "f32",
             ExpectedType::Vec2 => "vec2f",
             ExpectedType::Vec3 => "vec3f",
+            ExpectedType::F32OrVec3 => "f32` or `vec3f",
             ExpectedType::Struct(name) => name,
         }
     }
 
     /// Whether a type of the module is this type.
-    pub(super) fn matches(self, module: &Module, ty: Handle<naga::Type>) -> bool {
-        let ty = &module.types[ty];
+    pub(super) fn matches(self, module: &Module, handle: Handle<naga::Type>) -> bool {
+        let ty = &module.types[handle];
         match (self, &ty.inner) {
             (ExpectedType::F32, inner) => *inner == TypeInner::Scalar(naga::Scalar::F32),
             (ExpectedType::Vec2, inner) => {
@@ -35,6 +38,10 @@ impl ExpectedType {
             }
             (ExpectedType::Vec3, inner) => {
                 *inner == TypeInner::Vector { size: VectorSize::Tri, scalar: naga::Scalar::F32 }
+            }
+            (ExpectedType::F32OrVec3, _) => {
+                ExpectedType::F32.matches(module, handle)
+                    || ExpectedType::Vec3.matches(module, handle)
             }
             (ExpectedType::Struct(name), TypeInner::Struct { .. }) => {
                 ty.name.as_deref() == Some(name)
@@ -66,7 +73,7 @@ const MEDIUM: ExpectedType = ExpectedType::Struct("Medium");
 pub(super) const DENSITY: Signature = Signature {
     name: "density",
     parameters: &[("p", ExpectedType::Vec3), ("m", MEDIUM)],
-    result: ExpectedType::F32,
+    result: ExpectedType::F32OrVec3,
 };
 pub(super) const ALBEDO: Signature = Signature {
     name: "albedo",

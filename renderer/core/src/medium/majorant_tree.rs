@@ -6,6 +6,7 @@
 //! tree, and with it each pixel, is the same on all machines.
 
 use super::Field;
+use super::range_tree::union;
 use lightbound_math::{Aabb, Transform, Vec3};
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -19,8 +20,6 @@ pub struct MajorantTree {
     /// The root comes first, and the children of a node are consecutive: bit k of their position is
     /// set in the upper half of axis k.
     nodes: Vec<Node>,
-    /// Minimum and maximum of all leaves.
-    density: [f32; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +71,7 @@ struct Inner {
 pub struct TreeOptions {
     /// Greatest number of nodes while it is built.
     pub max_nodes: usize,
-    /// Greatest depth, at most [`TreeOptions::MAX_LEVEL`].
+    /// Greatest depth, at most 12.
     pub max_level: u32,
     /// Cost of crossing a cell, relative to that of a tentative collision. With 0, cells are split
     /// while the bounds differ.
@@ -91,8 +90,15 @@ struct Candidate {
     position: [u32; 3],
 }
 
-/// Greatest depth.
-const MAX_LEVEL: u32 = TreeOptions::MAX_LEVEL;
+/// Greatest depth of all trees.
+const MAX_LEVEL: u32 = 12;
+
+/// The box of a medium without bounds.
+const EVERYWHERE: Aabb = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
+
+/// Cells are split if eight children could be worth their cost divided by this: those below them
+/// tighten the bounds further, and `merge` removes what does not pay.
+const LOOKAHEAD: f32 = 4.0;
 
 /// Number of boxes that are bounded together.
 const CHUNK: usize = 256;
@@ -103,15 +109,10 @@ impl Segment {
         Segment { t: [0.0; 2], cell: Aabb { min: Vec3::ZERO, max: Vec3::ZERO }, density: [0.0; 2] };
 }
 
-impl TreeOptions {
-    /// Greatest depth of all trees.
-    pub const MAX_LEVEL: u32 = 12;
-}
-
 impl Default for TreeOptions {
     /// Trees of at most 6 MB. Costs were measured with the `media` benchmark.
     fn default() -> TreeOptions {
-        TreeOptions { max_nodes: 1 << 19, max_level: TreeOptions::MAX_LEVEL, cell_cost: 2.0 }
+        TreeOptions { max_nodes: 1 << 19, max_level: MAX_LEVEL, cell_cost: 2.0 }
     }
 }
 
@@ -120,13 +121,9 @@ impl MajorantTree {
     pub fn build(field: &dyn Field, transform: &Transform, options: TreeOptions) -> MajorantTree {
         let TreeOptions { max_nodes, max_level, cell_cost } = options;
         let bounds = field.bounds();
-        let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
-        let root = density_bounds(field, &[bounds.unwrap_or(everywhere)])[0];
-        let mut tree = MajorantTree {
-            bounds,
-            nodes: vec![Node { density: root, children: 0 }],
-            density: root,
-        };
+        let root = density_bounds(field, &[bounds.unwrap_or(EVERYWHERE)])[0];
+        let root = Node { density: root, children: 0 };
+        let mut tree = MajorantTree { bounds, nodes: vec![root] };
         let Some(bounds) = bounds else { return tree };
         // Mean number of tentative collisions in the root, per unit of density.
         let depth = mean_chord(&bounds, transform) * field.extinction().max_element();
@@ -134,7 +131,7 @@ impl MajorantTree {
             let [min, max] = nodes[node as usize].density;
             let cells = (1u32 << level) as f32;
             let priority = (max - min) / (cells * cells * cells);
-            let splits = level < max_level && (max - min) * depth > cell_cost * cells;
+            let splits = level < max_level && (max - min) * depth * LOOKAHEAD > cell_cost * cells;
             splits.then_some(Candidate { priority, node, level, position })
         };
         let mut candidates = BinaryHeap::from_iter(candidate(&tree.nodes, 0, 0, [0; 3]));
@@ -173,10 +170,6 @@ impl MajorantTree {
             }
         }
         tree.merge(depth, cell_cost);
-        let leaves = tree.nodes.iter().filter(|node| node.children == 0);
-        tree.density = leaves.fold([f32::INFINITY, 0.0], |[min, max], node| {
-            [min.min(node.density[0]), max.max(node.density[1])]
-        });
         tree
     }
 
@@ -194,7 +187,14 @@ impl MajorantTree {
         }
         let mut costs = vec![0.0f32; self.nodes.len()];
         for index in (0..self.nodes.len()).rev() {
-            let Node { density: [_, max], children } = self.nodes[index];
+            let Node { density, children } = self.nodes[index];
+            if children != 0 {
+                // Bounds on the children are tighter together than those on their parent.
+                let children = &self.nodes[children as usize..][..8];
+                let ranges = children.iter().map(|child| child.density);
+                self.nodes[index].density = ranges.reduce(union).unwrap_or(density);
+            }
+            let [_, max] = self.nodes[index].density;
             let as_leaf = cell_cost + max * depth / (1u32 << levels[index]) as f32;
             costs[index] = as_leaf;
             if children != 0 {
@@ -221,7 +221,7 @@ impl MajorantTree {
 
     /// Returns the minimum and maximum of the density within the medium.
     pub fn density_range(&self) -> [f32; 2] {
-        self.density
+        self.nodes[0].density
     }
 
     /// Returns the number of cells: leaves of the tree.
@@ -340,10 +340,9 @@ impl Segments<'_> {
     /// and the ray parameter where the ray leaves it.
     #[inline]
     fn locate(&mut self) -> Segment {
-        let everywhere = Aabb { min: Vec3::splat(f32::MIN), max: Vec3::splat(f32::MAX) };
         let t = self.t[0];
         let nodes = &self.tree.nodes;
-        let bounds = self.tree.bounds.unwrap_or(everywhere);
+        let bounds = self.tree.bounds.unwrap_or(EVERYWHERE);
         // Up to the smallest node that contains the point, then down.
         while self.depth > 1 && self.path[self.depth - 1].exit <= t {
             self.depth -= 1;

@@ -52,6 +52,13 @@ pub(super) fn trilinear<T: Sample>(t: Vec3, samples: [T; 8]) -> T {
     T::lerp(t.z, low, high).max(fold(T::min)).min(fold(T::max))
 }
 
+/// Returns ⌊x⌋ for |x| < 2³¹. There is no instruction for it at x86-64's base level.
+#[inline]
+fn floor(x: f32) -> i32 {
+    let truncated = x as i32;
+    truncated - i32::from(truncated as f32 > x)
+}
+
 /// A grid of samples over a box.
 #[derive(Clone, Debug)]
 pub struct Grid<T> {
@@ -102,19 +109,30 @@ impl<T: Sample> Grid<T> {
     /// Returns the value at a point of the box.
     #[inline]
     pub fn value(&self, p: Vec3) -> T {
-        let x = self.coordinates(p);
-        let base = x.floor();
-        // The clamp keeps points outside the box from overflows.
-        let corner: [i64; 3] =
-            std::array::from_fn(|axis| (base[axis] as i64).clamp(-2, self.resolution[axis] as i64));
-        trilinear(x - base, std::array::from_fn(|i| self.sample(corner, i)))
+        let [nx, ny, nz] = self.resolution.map(|n| n as f32);
+        // Further away, all samples are outside.
+        let x = self.coordinates(p).max(Vec3::splat(-2.0)).min(Vec3::new(nx, ny, nz));
+        let corner = x.to_array().map(floor);
+        let t = x - Vec3::from_array(corner.map(|i| i as f32));
+        let [nx, ny, nz] = self.resolution;
+        if let [Ok(i), Ok(j), Ok(k)] = corner.map(usize::try_from)
+            && i + 1 < nx
+            && j + 1 < ny
+            && k + 1 < nz
+        {
+            let v = &self.values[(k * ny + j) * nx + i..][..(ny + 1) * nx + 2];
+            let [low, high] = [0, ny * nx].map(|z| [v[z], v[z + 1], v[z + nx], v[z + nx + 1]]);
+            let ([a, b, c, d], [e, f, g, h]) = (low, high);
+            return trilinear(t, [a, b, c, d, e, f, g, h]);
+        }
+        trilinear(t, std::array::from_fn(|i| self.sample(corner, i)))
     }
 
     /// Returns the i-th of the eight samples around a point.
     #[inline]
-    fn sample(&self, corner: [i64; 3], i: usize) -> T {
+    fn sample(&self, corner: [i32; 3], i: usize) -> T {
         let index = |axis: usize| {
-            let index = corner[axis] + (i >> axis & 1) as i64;
+            let index = corner[axis] + (i >> axis & 1) as i32;
             usize::try_from(index).ok().filter(|&index| index < self.resolution[axis])
         };
         match (index(0), index(1), index(2)) {

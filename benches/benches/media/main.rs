@@ -6,7 +6,7 @@
 //!
 //! - *octree*: the renderer's majorants;
 //! - *global*: the proved majorant of the whole box;
-//! - *sampled*: the greatest of 16 samples in each cell of a grid, times 1.5, as in Cycles;
+//! - *sampled*: the greatest of 16 samples in each cell of a grid, times 1.5: estimates like those of Cycles;
 //! - *progressive*: the greatest density seen so far in each cell of a grid, starting from one
 //!   sample each; tracking updates it, and each pass over the image uses that of the pass before
 //!   (Misso et al. 2023, *Progressive Null-Tracking for Volumetric Rendering*).

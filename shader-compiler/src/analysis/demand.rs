@@ -155,7 +155,7 @@ mod tests {
             &is_interval,
             &inputs,
             crate::interval::Nan::Ignore,
-            None,
+            super::super::solve::Facts::default(),
         );
         let demands = run(&function, &bounds, outputs);
         let reveals = reveals_nan(&function, &bounds, &demands);

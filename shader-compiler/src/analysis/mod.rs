@@ -1,9 +1,10 @@
 //! Analyses read the IR and never change it.
 //!
-//! [`solve`] computes the [`Bounds`] of every value of a function, from
-//! the results of single operations ([`transfer`]) and from further facts ([`constraint`]).
+//! [`solve`] computes the [`Bounds`] of every value of a function, from the results of single
+//! operations ([`transfer`]), from [`conditions`], and from further facts ([`constraint`]).
 //! [`nan_tests`] finds NaN tests that can replace others, and [`demand`] the demanded endpoints.
 
+pub mod conditions;
 pub mod constraint;
 pub mod demand;
 pub mod nan_tests;

@@ -188,7 +188,8 @@ mod tests {
             Bounds::all(Type::Bool),
         ];
         let is_interval = vec![true; function.len()];
-        let bounds = solve::run(&function, &is_interval, &inputs, Nan::Propagate, None);
+        let bounds =
+            solve::run(&function, &is_interval, &inputs, Nan::Propagate, solve::Facts::default());
         let values = run(&function, &is_interval, &bounds);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
         [|tests: &NanTests| tests.tested, |tests: &NanTests| tests.finite].map(|select| {

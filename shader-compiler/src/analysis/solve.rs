@@ -8,13 +8,14 @@
 //! parameters are stable, where after a few iterations endpoints jump to the next threshold
 //! (widening), then iterations that recover precision (narrowing).
 //!
-//! Where a condition holds, it implies facts about members. But bounding code runs an arm or a body
-//! for entire intervals, and some members do not reach it. So the condition of a loop refines only
-//! counters: values that depend on no input and therefore are never intervals.
+//! Where a condition is known, [clips](super::conditions) narrow the values that it compares. The
+//! condition of a loop also narrows integer counters: values that depend on no input and therefore
+//! are never intervals.
 
 mod components;
 
 use super::Constraint;
+use super::conditions::{Clip, Clips};
 use super::transfer::transfer;
 use crate::interval::bounds::Number;
 use crate::interval::{Bools, Bounds, Floats, Nan, Pieces};
@@ -27,31 +28,31 @@ const ROUNDS_BEFORE_WIDENING: usize = 3;
 /// Narrowing iterations over a component.
 const NARROWING_ROUNDS: usize = 2;
 
+/// Facts beyond those that operations imply.
+#[derive(Clone, Default)]
+pub struct Facts<'a> {
+    /// Constraints on each value.
+    pub constraints: Option<Vec<Constraint>>,
+    /// What conditions imply.
+    pub clips: Option<&'a Clips>,
+    /// Values that can be 0 are taken to be −0, too, if they can be −0 in these bounds: lowerings
+    /// depend on that, and bounds must cover the effects of −0 as a divisor.
+    pub negative_zeros: Option<&'a [Bounds]>,
+}
+
 /// Computes the static bounds of each value from the bounds `inputs` of the inputs. Values that no
 /// statement defines are unbounded.
 ///
 /// `is_interval` marks the values that are intervals: bounding code does not test scalars, in any
-/// NaN mode. `constraints` are further facts about each value.
+/// NaN mode.
 pub fn run(
     function: &Function,
     is_interval: &[bool],
     inputs: &[Bounds],
     nan: Nan,
-    constraints: Option<Vec<Constraint>>,
+    facts: Facts<'_>,
 ) -> Vec<Bounds> {
-    run_with(function, is_interval, inputs, nan, constraints, None)
-}
-
-/// The same, but a value that can be 0 is taken to be −0, too, if it can be −0 in `facts`:
-/// lowerings depend on these facts, and the bounds must cover the effects of −0 as a divisor.
-pub fn run_with(
-    function: &Function,
-    is_interval: &[bool],
-    inputs: &[Bounds],
-    nan: Nan,
-    constraints: Option<Vec<Constraint>>,
-    facts: Option<&[Bounds]>,
-) -> Vec<Bounds> {
+    let Facts { constraints, clips, negative_zeros } = facts;
     let initial = |(value, data): (usize, &ValueData)| match data.def {
         Def::Input(index) => {
             let input = inputs[index as usize];
@@ -61,7 +62,16 @@ pub fn run_with(
         _ => Bounds::all(data.ty),
     };
     let bounds: Vec<_> = function.values.iter().enumerate().map(initial).collect();
-    let mut solver = Solver { function, is_interval, nan, bounds, constraints, facts };
+    let mut solver = Solver {
+        function,
+        is_interval,
+        nan,
+        bounds,
+        constraints,
+        clips,
+        negative_zeros,
+        scope: vec![],
+    };
     solver.block(&function.body);
     for (bounds, data) in solver.bounds.iter_mut().zip(&function.values) {
         if bounds.is_empty() {
@@ -80,16 +90,21 @@ struct Solver<'f> {
     bounds: Vec<Bounds>,
     /// Facts about values beyond those that their operations imply, if any.
     constraints: Option<Vec<Constraint>>,
+    clips: Option<&'f Clips>,
     /// Bounds that determine which values can be −0, if known.
-    facts: Option<&'f [Bounds]>,
+    negative_zeros: Option<&'f [Bounds]>,
+    /// Clips in effect, outermost first.
+    scope: Vec<Clip>,
 }
 
 /// How a value of a loop is defined.
 #[derive(Clone, Copy)]
 enum Source<'f> {
     Op(Op, &'f [Value]),
-    Merge(&'f If, usize),
-    Param(&'f Loop, usize),
+    /// A result of an if, with the regions of its arms.
+    Merge(&'f If, usize, [usize; 2]),
+    /// A parameter of a loop, with the region of its body.
+    Param(&'f Loop, usize, usize),
     Exit(&'f Loop, usize),
 }
 
@@ -98,24 +113,25 @@ enum Source<'f> {
 struct Node<'f> {
     value: Value,
     source: Source<'f>,
-    /// The innermost enclosing loop body: an index into [`Region::bodies`].
-    body: Option<usize>,
+    /// The innermost enclosing region: an index into [`LoopNest::regions`].
+    region: usize,
 }
 
 /// A loop with everything nested in it.
-#[derive(Default)]
-struct Region<'f> {
+struct LoopNest<'f> {
     nodes: Vec<Node<'f>>,
-    bodies: Vec<Body>,
+    /// The first one surrounds the loop.
+    regions: Vec<Region>,
 }
 
-/// The body of a loop: the facts that its condition implies, and the enclosing body.
-struct Body {
+/// An arm of an if or the body of a loop: what its condition implies, and the enclosing region.
+struct Region {
+    clips: Vec<Clip>,
     tests: Vec<CounterTest>,
     outer: Option<usize>,
 }
 
-/// A fact about a counter in a body: it is below or above another value.
+/// A fact about a counter in the body of a loop: it is below or above another value.
 #[derive(Clone, Copy)]
 struct CounterTest {
     counter: Value,
@@ -132,15 +148,25 @@ impl<'f> Solver<'f> {
                 Stmt::Op(value) => {
                     let (op, args) =
                         self.function.operation(*value).expect("statements define operations");
-                    let bounds =
-                        self.operation(*value, op, args, |solver, arg| solver.bounds[arg.index()]);
+                    let bounds = self.operation(*value, op, args, Solver::in_scope);
                     self.set(*value, bounds);
                 }
                 Stmt::If(node) => {
-                    self.block(&node.then);
-                    self.block(&node.otherwise);
+                    let [then, otherwise] = [(&node.then, true), (&node.otherwise, false)].map(
+                        |(arm, truth)| -> Vec<Bounds> {
+                            let outer = self.scope.len();
+                            let clips = self.clips_of(&node.results, truth);
+                            self.scope.extend(clips);
+                            self.block(arm);
+                            let yields =
+                                arm.yields.iter().map(|&value| self.in_scope(value)).collect();
+                            self.scope.truncate(outer);
+                            yields
+                        },
+                    );
+                    let cond = self.in_scope(node.cond);
                     for (k, &result) in node.results.iter().enumerate() {
-                        let bounds = self.merge(node, k);
+                        let bounds = self.merge(node, k, [cond, then[k], otherwise[k]]);
                         self.set(result, bounds);
                     }
                 }
@@ -155,7 +181,7 @@ impl<'f> Solver<'f> {
             None => bounds,
         };
         if let (Bounds::Float(floats), Some(Bounds::Float(fact))) =
-            (&mut bounds, self.facts.map(|facts| &facts[value.index()]))
+            (&mut bounds, self.negative_zeros.map(|bounds| &bounds[value.index()]))
         {
             floats.negative_zero |= fact.negative_zero && floats.pieces.contains(0.0);
         }
@@ -205,46 +231,59 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()].bools()
     }
 
-    /// The bounds of a result of an if, which bounding code computes like a select.
-    fn merge(&self, node: &If, k: usize) -> Bounds {
-        let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
+    /// The clips in a block.
+    fn clips_of(&self, results: &[Value], truth: bool) -> &'f [Clip] {
+        self.clips.map_or(&[], |clips| clips.of(results, truth))
+    }
+
+    /// The bounds of a value, refined by the clips in effect.
+    fn in_scope(&self, value: Value) -> Bounds {
+        self.clipped(self.bounds[value.index()], value, &self.scope)
+    }
+
+    fn clipped(&self, bounds: Bounds, value: Value, clips: &[Clip]) -> Bounds {
+        let clips = clips.iter().filter(|clip| clip.value == value);
+        clips.fold(bounds, |bounds, clip| clip.refined(&bounds, &self.bounds[clip.other.index()]))
+    }
+
+    /// The bounds of a result of an if, which bounding code computes like a select, from those of
+    /// the condition and of the yields.
+    fn merge(&self, node: &If, k: usize, [cond, then, otherwise]: [Bounds; 3]) -> Bounds {
         let result = node.results[k];
-        transfer(
-            Op::Select,
-            &args.map(|value| self.assigned(self.bounds[value.index()], value, result)),
-            false,
-            self.nan(result),
-        )
+        let then = self.assigned(then, node.then.yields[k], result);
+        let otherwise = self.assigned(otherwise, node.otherwise.yields[k], result);
+        transfer(Op::Select, &[cond, then, otherwise], false, self.nan(result))
     }
 
     fn outermost_loop(&mut self, node: &'f Loop) {
-        let mut region = Region::default();
-        region.add_loop(self.function, node, None);
-        let independent = self.input_independent(&region);
-        for body in &mut region.bodies {
-            body.tests.retain(|test| independent[test.counter.index()]);
+        let surroundings = Region { clips: self.scope.clone(), tests: vec![], outer: None };
+        let mut nest = LoopNest { nodes: vec![], regions: vec![surroundings] };
+        nest.add_loop(self, node, 0);
+        let independent = self.input_independent(&nest);
+        for region in &mut nest.regions {
+            region.tests.retain(|test| independent[test.counter.index()]);
         }
-        for node in &region.nodes {
+        for node in &nest.nodes {
             self.bounds[node.value.index()] = Bounds::empty(self.function.ty(node.value));
         }
-        for component in components::in_dependence_order(self.function.len(), &region) {
-            self.component(&region, &component);
+        for component in components::in_dependence_order(self.function.len(), &nest) {
+            self.component(&nest, &component);
         }
     }
 
     /// Returns, for each value, whether it depends on no input.
-    fn input_independent(&self, region: &Region) -> Vec<bool> {
+    fn input_independent(&self, nest: &LoopNest) -> Vec<bool> {
         let mut independent: Vec<_> =
             self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
-        for node in &region.nodes {
+        for node in &nest.nodes {
             independent[node.value.index()] = true;
         }
         loop {
             let mut changed = false;
-            for node in &region.nodes {
+            for node in &nest.nodes {
                 let holds = match node.source {
                     // An early exit does not change the range of a counter.
-                    Source::Param(node, k) => {
+                    Source::Param(node, k, _) => {
                         independent[node.init[k].index()]
                             && independent[node.body.yields[k].index()]
                     }
@@ -265,46 +304,50 @@ impl<'f> Solver<'f> {
     }
 
     /// Computes the bounds of a value of a loop from the bounds of other values.
-    fn evaluate(&self, region: &Region, node: &Node) -> Bounds {
+    fn evaluate(&self, nest: &LoopNest, node: &Node) -> Bounds {
+        let of = |region: usize, value: Value| self.refined(nest, region, value);
         match node.source {
-            Source::Op(op, args) => self.operation(node.value, op, args, |solver, arg| {
-                solver.refined(region, node.body, arg)
-            }),
-            Source::Merge(node, k) => self.merge(node, k),
+            Source::Op(op, args) => {
+                self.operation(node.value, op, args, |_, arg| of(node.region, arg))
+            }
+            Source::Merge(if_, k, [then, otherwise]) => {
+                let cond = of(node.region, if_.cond);
+                let yields = [of(then, if_.then.yields[k]), of(otherwise, if_.otherwise.yields[k])];
+                self.merge(if_, k, [cond, yields[0], yields[1]])
+            }
             Source::Exit(loop_, k) => {
                 let exit = loop_.head.yields[k];
-                self.assigned(self.bounds[exit.index()], exit, node.value)
+                self.assigned(of(node.region, exit), exit, node.value)
             }
-            Source::Param(loop_, k) => {
-                let [first, next] = [loop_.init[k], loop_.body.yields[k]]
-                    .map(|value| self.assigned(self.bounds[value.index()], value, node.value));
+            Source::Param(loop_, k, body) => {
+                let [first, next] = [(node.region, loop_.init[k]), (body, loop_.body.yields[k])]
+                    .map(|(region, value)| self.assigned(of(region, value), value, node.value));
                 if self.bools(loop_.cond).may_be_true { first.join(&next) } else { first }
             }
         }
     }
 
-    /// The bounds of an argument used in a body, refined by the facts of enclosing bodies.
-    fn refined(&self, region: &Region, mut body: Option<usize>, arg: Value) -> Bounds {
-        let mut bounds = self.bounds[arg.index()];
-        while let Some(inner) = body {
-            let inner = &region.bodies[inner];
-            for test in inner.tests.iter().filter(|test| test.counter == arg) {
-                bounds = test.refined(bounds, &self.bounds[test.other.index()]);
-            }
-            body = inner.outer;
-        }
-        bounds
+    /// The bounds of a value in a region, refined by what the conditions of enclosing regions imply.
+    fn refined(&self, nest: &LoopNest, region: usize, value: Value) -> Bounds {
+        let Region { clips, tests, outer } = &nest.regions[region];
+        let bounds = match *outer {
+            Some(outer) => self.refined(nest, outer, value),
+            None => self.bounds[value.index()],
+        };
+        let tests = tests.iter().filter(|test| test.counter == value);
+        let bounds = tests
+            .fold(bounds, |bounds, test| test.refined(bounds, &self.bounds[test.other.index()]));
+        self.clipped(bounds, value, clips)
     }
 
     /// Solves a strongly connected component.
-    fn component(&mut self, region: &Region, component: &[usize]) {
-        let is_cycle =
-            component.iter().any(|&k| matches!(region.nodes[k].source, Source::Param(..)));
+    fn component(&mut self, nest: &LoopNest, component: &[usize]) {
+        let is_cycle = component.iter().any(|&k| matches!(nest.nodes[k].source, Source::Param(..)));
         for round in 0.. {
             let mut changed = false;
             for &k in component {
-                let node = &region.nodes[k];
-                let new = self.evaluate(region, node);
+                let node = &nest.nodes[k];
+                let new = self.evaluate(nest, node);
                 let Source::Param(..) = node.source else {
                     self.set(node.value, new);
                     continue;
@@ -326,45 +369,57 @@ impl<'f> Solver<'f> {
         if is_cycle && component.len() > 1 {
             for _ in 0..NARROWING_ROUNDS {
                 for &k in component {
-                    let bounds = self.evaluate(region, &region.nodes[k]);
-                    self.set(region.nodes[k].value, bounds);
+                    let bounds = self.evaluate(nest, &nest.nodes[k]);
+                    self.set(nest.nodes[k].value, bounds);
                 }
             }
         }
     }
 }
 
-impl<'f> Region<'f> {
-    fn add_loop(&mut self, function: &'f Function, node: &'f Loop, outer: Option<usize>) {
-        for (k, &value) in node.params.iter().enumerate() {
-            self.nodes.push(Node { value, source: Source::Param(node, k), body: outer });
-        }
-        self.add_block(function, &node.head, outer);
+impl<'f> LoopNest<'f> {
+    fn add_loop(&mut self, solver: &Solver<'f>, node: &'f Loop, outer: usize) {
+        let body = self.regions.len();
+        let clips = solver.clips_of(&node.results, true).to_vec();
         let mut tests = vec![];
-        add_tests(function, node.cond, true, &mut tests);
-        self.bodies.push(Body { tests, outer });
-        self.add_block(function, &node.body, Some(self.bodies.len() - 1));
+        add_tests(solver.function, node.cond, true, &mut tests);
+        self.regions.push(Region { clips, tests, outer: Some(outer) });
+        for (k, &value) in node.params.iter().enumerate() {
+            self.nodes.push(Node { value, source: Source::Param(node, k, body), region: outer });
+        }
+        self.add_block(solver, &node.head, outer);
+        self.add_block(solver, &node.body, body);
         for (k, &value) in node.results.iter().enumerate() {
-            self.nodes.push(Node { value, source: Source::Exit(node, k), body: outer });
+            self.nodes.push(Node { value, source: Source::Exit(node, k), region: outer });
         }
     }
 
-    fn add_block(&mut self, function: &'f Function, block: &'f Block, body: Option<usize>) {
+    fn add_block(&mut self, solver: &Solver<'f>, block: &'f Block, region: usize) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
                     let (op, args) =
-                        function.operation(*value).expect("statements define operations");
-                    self.nodes.push(Node { value: *value, source: Source::Op(op, args), body });
+                        solver.function.operation(*value).expect("statements define operations");
+                    self.nodes.push(Node { value: *value, source: Source::Op(op, args), region });
                 }
                 Stmt::If(node) => {
-                    self.add_block(function, &node.then, body);
-                    self.add_block(function, &node.otherwise, body);
+                    let arms =
+                        [(&node.then, true), (&node.otherwise, false)].map(|(arm, truth)| {
+                            let clips = solver.clips_of(&node.results, truth).to_vec();
+                            self.regions.push(Region { clips, tests: vec![], outer: Some(region) });
+                            let inner = self.regions.len() - 1;
+                            self.add_block(solver, arm, inner);
+                            inner
+                        });
                     for (k, &value) in node.results.iter().enumerate() {
-                        self.nodes.push(Node { value, source: Source::Merge(node, k), body });
+                        self.nodes.push(Node {
+                            value,
+                            source: Source::Merge(node, k, arms),
+                            region,
+                        });
                     }
                 }
-                Stmt::Loop(node) => self.add_loop(function, node, body),
+                Stmt::Loop(node) => self.add_loop(solver, node, region),
             }
         }
     }
@@ -373,26 +428,31 @@ impl<'f> Region<'f> {
     fn for_each_dependence(&self, node: &Node, f: &mut impl FnMut(Value)) {
         match node.source {
             Source::Op(_, args) => {
-                for &arg in args {
-                    f(arg);
-                    let mut body = node.body;
-                    while let Some(inner) = body {
-                        self.bodies[inner]
-                            .tests
-                            .iter()
-                            .filter(|test| test.counter == arg)
-                            .for_each(|test| f(test.other));
-                        body = self.bodies[inner].outer;
-                    }
-                }
+                args.iter().for_each(|&arg| self.with_limits(node.region, arg, f))
             }
-            Source::Merge(node, k) => {
-                [node.cond, node.then.yields[k], node.otherwise.yields[k]].into_iter().for_each(f)
+            Source::Merge(if_, k, [then, otherwise]) => {
+                self.with_limits(node.region, if_.cond, f);
+                self.with_limits(then, if_.then.yields[k], f);
+                self.with_limits(otherwise, if_.otherwise.yields[k], f);
             }
-            Source::Param(node, k) => {
-                [node.cond, node.init[k], node.body.yields[k]].into_iter().for_each(f)
+            Source::Param(loop_, k, body) => {
+                f(loop_.cond);
+                self.with_limits(node.region, loop_.init[k], f);
+                self.with_limits(body, loop_.body.yields[k], f);
             }
-            Source::Exit(node, k) => f(node.head.yields[k]),
+            Source::Exit(loop_, k) => self.with_limits(node.region, loop_.head.yields[k], f),
+        }
+    }
+
+    /// Calls `f` for a value and for the values that limit it in a region.
+    fn with_limits(&self, region: usize, value: Value, f: &mut impl FnMut(Value)) {
+        f(value);
+        let mut next = Some(region);
+        while let Some(region) = next {
+            let Region { clips, tests, outer } = &self.regions[region];
+            clips.iter().filter(|clip| clip.value == value).for_each(|clip| f(clip.other));
+            tests.iter().filter(|test| test.counter == value).for_each(|test| f(test.other));
+            next = *outer;
         }
     }
 }
@@ -597,7 +657,13 @@ mod tests {
                     bounds_around(&mut random, port.ty, &words)
                 })
                 .collect();
-            let bounds = run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None);
+            let bounds = run(
+                &function,
+                &vec![true; function.len()],
+                &inputs,
+                Nan::Suppress,
+                Facts::default(),
+            );
             for row in rows {
                 observe(&function, &tables, &row, &bounds, &format!("seed {seed}"));
             }
@@ -624,7 +690,7 @@ mod tests {
             &vec![true; function.len()],
             &[Bounds::all(Type::F32)],
             Nan::Suppress,
-            None,
+            Facts::default(),
         );
         let of = |k: usize| bounds[function.body.yields[k].index()];
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
@@ -642,7 +708,13 @@ mod tests {
         }";
         let function = parse(text).unwrap();
         let finite = Bounds::Float(Floats::finite());
-        let bounds = run(&function, &vec![true; function.len()], &[finite; 2], Nan::Suppress, None);
+        let bounds = run(
+            &function,
+            &vec![true; function.len()],
+            &[finite; 2],
+            Nan::Suppress,
+            Facts::default(),
+        );
         let floats: Vec<_> = function
             .body
             .stmts

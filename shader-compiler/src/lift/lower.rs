@@ -10,6 +10,7 @@ mod branches;
 mod loops;
 
 use super::{BoundSides, LoweredCase, Options, Tracking};
+use crate::analysis::conditions::Clips;
 use crate::analysis::nan_tests::NanTests;
 use crate::builder::rewrite::liveness;
 use crate::builder::{Builder, Rules};
@@ -27,6 +28,8 @@ pub struct Analyses<'a> {
     pub untested: &'a [Bounds],
     /// Static bounds with tests.
     pub bounds: &'a [Bounds],
+    /// What conditions imply.
+    pub clips: &'a Clips,
     /// NaN tests emitted where each value is defined.
     pub tests: &'a [NanTests],
     /// For each value, whether its operation needs no test, because the demanded endpoint of the
@@ -57,7 +60,9 @@ pub fn run(point: &Function, known: &Analyses<'_>, options: &Options) -> Lowered
         cases: vec![None; point.len()],
         nan_seen: None,
         iterations: None,
-        clamps: vec![],
+        untested: known.untested.to_vec(),
+        bounds: known.bounds.to_vec(),
+        clipped: vec![],
         support: None,
         builder,
     };
@@ -84,8 +89,11 @@ struct Lowering<'a> {
     nan_seen: Option<Value>,
     /// Iterations so far of the enclosing loops and of loops nested in them, if counted.
     iterations: Option<Value>,
-    /// Clamps in effect in the open arms.
-    clamps: Vec<branches::Clamp>,
+    /// Static bounds in the open block: those in [`Analyses`], refined by the clips in effect.
+    untested: Vec<Bounds>,
+    bounds: Vec<Bounds>,
+    /// What the clips in effect replaced.
+    clipped: Vec<branches::Clipped>,
     /// The lower endpoint of [`RelationInfo::support`], before clamping.
     support: Option<Value>,
     builder: Builder,
@@ -181,8 +189,9 @@ impl Lowering<'_> {
             return endpoints;
         }
         let known = &self.known.untested[value.index()];
-        // Joins handle a NaN if the value itself may be NaN.
-        let keeps_nan = matches!(known, Bounds::Float(floats) if floats.nan)
+        // Joins handle a NaN if the value itself may be NaN. That includes a NaN that no test reports
+        // since an endpoint reveals it.
+        let keeps_nan = matches!(self.known.bounds[value.index()], Bounds::Float(floats) if floats.nan)
             && self.options.nan == Nan::Propagate;
         emptiness::clamp_to_bounds(&mut self.builder, known, endpoints, keeps_nan)
     }
@@ -207,9 +216,9 @@ impl Lowering<'_> {
     /// The endpoints of a value with its known facts.
     fn interval(&mut self, value: Value) -> Interval<Value> {
         let [lo, hi] = self.endpoints(value);
-        let bounds = self.known.bounds[value.index()];
+        let bounds = self.bounds[value.index()];
         let singleton = !self.is_interval(value);
-        let facts = match self.known.untested[value.index()] {
+        let facts = match self.untested[value.index()] {
             Bounds::Float(floats) => {
                 Facts { nan: floats.nan, negative_zero: floats.negative_zero, singleton }
             }

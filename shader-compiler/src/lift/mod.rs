@@ -15,13 +15,18 @@ mod lower;
 mod text;
 pub mod trace;
 
+use crate::analysis::conditions::Clips;
 use crate::analysis::nan_tests::{self, NanTests};
-use crate::analysis::{Constraint, Endpoints, demand, solve};
+use crate::analysis::solve::{self, Facts};
+use crate::analysis::{Constraint, Endpoints, demand};
 use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Nan};
-use crate::ir::{Emit, Function, Op, Port, Value};
+use crate::ir::{Emit, Function, Op, Port, Stmt, Value};
 use crate::relations::{self, Axis, RelationInfo, Relations};
+
+/// Maximum number of rounds in which clips are found.
+const MAX_CLIP_ROUNDS: usize = 3;
 
 /// How an input of the point shader is passed to the bounding shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,6 +120,8 @@ pub struct Lifted {
     pub is_interval: Vec<bool>,
     /// For each value of the point shader, static bounds.
     pub bounds: Vec<Bounds>,
+    /// What conditions imply in the blocks of the point shader.
+    pub clips: Clips,
     /// For each value of the point shader that is an operation on intervals, how it was lowered.
     pub cases: Vec<Option<LoweredCase>>,
     /// Inputs of the point shader.
@@ -172,8 +179,10 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         .iter()
         .map(|input| relations::input_bounds(input.bounds, input.axis, options.relations))
         .collect();
-    let solve = |is_interval: &[bool], constraints| {
-        solve::run(&point, is_interval, &known, options.nan, constraints)
+    let clips = find_clips(&point, &is_interval, &known, options.nan);
+    let solve = |is_interval: &[bool], constraints, negative_zeros| {
+        let facts = Facts { constraints, clips: Some(&clips), negative_zeros };
+        solve::run(&point, is_interval, &known, options.nan, facts)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
     // Endpoints refined by relations no longer reveal a NaN. So relations run on static bounds
@@ -186,10 +195,11 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         &axes,
         options.relations,
         options.nan,
-        |constraints| solve(&is_tested, Some(constraints.to_vec())),
+        &clips,
+        |constraints| solve(&is_tested, Some(constraints.to_vec()), None),
     );
     let constraints = (options.relations != Relations::NONE).then_some(&related.constraints);
-    let untested = solve(&is_interval, constraints.cloned());
+    let untested = solve(&is_interval, constraints.cloned(), None);
     let mut bounds = untested.clone();
     let (mut tests, mut reveals_nan) =
         (vec![NanTests::default(); point.len()], vec![false; point.len()]);
@@ -204,7 +214,8 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         let is_testing: Vec<_> = std::iter::zip(&is_interval, &reveals_nan)
             .map(|(&interval, &reveals)| interval && !reveals)
             .collect();
-        tests = nan_tests::run(&point, &is_interval, &solve(&is_testing, constraints.cloned()));
+        tests =
+            nan_tests::run(&point, &is_interval, &solve(&is_testing, constraints.cloned(), None));
         let with_tests =
             |(value, (related, tests)): (usize, (&Constraint, &NanTests))| match untested[value] {
                 Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
@@ -212,14 +223,13 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
             };
         let constraints =
             std::iter::zip(&related.constraints, &tests).enumerate().map(with_tests).collect();
-        let facts = Some(&untested[..]);
-        bounds =
-            solve::run_with(&point, &is_testing, &known, options.nan, Some(constraints), facts);
+        bounds = solve(&is_testing, Some(constraints), Some(&untested[..]));
     }
     let analyses = lower::Analyses {
         is_interval: &is_interval,
         untested: &untested,
         bounds: &bounds,
+        clips: &clips,
         tests: &tests,
         reveals_nan: &reveals_nan,
         related: &related,
@@ -227,7 +237,25 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let lower::Lowered { function, cases, .. } = lower::run(&point, &analyses, options);
     let function = run_to_fixpoint(function);
     let (inputs, sides, relations) = (inputs.to_vec(), options.sides, options.relations);
-    Lifted { point, is_interval, bounds, cases, inputs, relations, related, function, sides }
+    Lifted { point, is_interval, bounds, clips, cases, inputs, relations, related, function, sides }
+}
+
+/// Finds the clips of a point shader. They narrow bounds, so that more clips may be found.
+fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: Nan) -> Clips {
+    let mut clips = Clips::default();
+    if function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_))) {
+        return clips;
+    }
+    for _ in 0..MAX_CLIP_ROUNDS {
+        let facts = Facts { clips: Some(&clips), ..Facts::default() };
+        let bounds = solve::run(function, is_interval, known, nan, facts);
+        let found = Clips::find(function, is_interval, &bounds);
+        if found == clips {
+            break;
+        }
+        clips = found;
+    }
+    clips
 }
 
 /// Repeats the standard optimizations until the function does not shrink any more.

@@ -130,6 +130,7 @@ impl Annotations for OriginNotes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::conditions::Clips;
     use crate::analysis::solve;
     use crate::interval::{Bounds, Floats, Nan};
     use crate::ir::text::parse;
@@ -159,7 +160,13 @@ mod tests {
         let point = parse(text).expect("the text is well formed");
         let is_interval = classify::classify(&point, &[true, false]);
         let inputs = [Floats::between(0.0, 1.0), Floats::constant(2.0)].map(Bounds::Float);
-        let bounds = solve::run(&point, &vec![true; point.len()], &inputs, Nan::Suppress, None);
+        let bounds = solve::run(
+            &point,
+            &vec![true; point.len()],
+            &inputs,
+            Nan::Suppress,
+            solve::Facts::default(),
+        );
         let mut cases = vec![None; point.len()];
         let first = (0..point.len())
             .find(|&k| is_interval[k] && point.operation(Value(k as u32)).is_some());
@@ -172,6 +179,7 @@ mod tests {
             point,
             is_interval,
             bounds,
+            clips: Clips::default(),
             cases,
             inputs,
             relations,

@@ -154,12 +154,13 @@ mod tests {
     use super::*;
     use crate::builder::Rules;
     use crate::interpreter;
+    use crate::interval::Nan;
     use crate::interval::{Bools, Floats, Ints};
     use crate::ir::Type;
     use crate::ir::text::parse;
     use crate::ir::types::Word;
-    use crate::lift::{self, Input, Lifted, Options};
-    use crate::relations::{Axis, Relations};
+    use crate::lift::{self, BoundSides, Input, Lifted, Options};
+    use crate::relations::{Axis, Relation, Relations};
 
     /// Related code for a function of a unit vector and another float, with NaN suppressed.
     fn lifted(body: &str) -> Lifted {
@@ -272,5 +273,36 @@ mod tests {
         );
         assert_eq!(clamp(&never, Type::Bool, [yes, no], false), [no, no]);
         assert_eq!(clamp(&either, Type::Bool, [yes, no], false), [yes, no]);
+    }
+
+    #[test]
+    fn joins_keep_a_nan_that_no_test_reports() {
+        // The upper endpoint of %6 reveals the NaN of 0 · ∞, so %6 needs no test.
+        let point = parse(
+            "fn f(x: f32, y: f32, z: f32, a: f32) -> (r: f32) {
+                %0 = mul x, x %1 = mul y, y %2 = mul z, z %3 = add %0, %1 %4 = add %3, %2
+                %5 = le z, 0.0
+                %6 = if %5 { yield 0.0 } else { %7 = pow %4, a %8 = mul %7, 0.0 yield %8 }
+                return %6 }",
+        )
+        .unwrap();
+        let input = |(component, [low, high]): (usize, [f32; 2])| {
+            let axis = Axis { vector: 0, component, frame: false, above: false };
+            let bounds = Bounds::Float(Floats::between(low, high));
+            Input { interval: true, bounds, axis: (component < 3).then_some(axis) }
+        };
+        let ranges = [[-1.0, 1.0], [-1.0, 1.0], [-1.0000002, 1.0000002], [0.0, f32::MAX]];
+        let inputs: Vec<_> = ranges.into_iter().enumerate().map(input).collect();
+        let options = Options {
+            relations: Relations::NONE.with(Relation::Unit),
+            nan: Nan::Propagate,
+            sides: BoundSides::Upper,
+            ..Options::default()
+        };
+        let lifted = lift::run(&point, &inputs, &[0], &options);
+        let member = [0.0, 0.0, 1.0000001, f32::MAX];
+        let words: Vec<u32> = member.iter().flat_map(|x: &f32| [x.to_bits(); 2]).collect();
+        let bound = interpreter::run(&lifted.function, &[], &words, 1).unwrap();
+        assert!(f32::from_bits(bound[0]).is_nan(), "{}", f32::from_bits(bound[0]));
     }
 }

@@ -53,10 +53,11 @@ mod testing;
 mod unit;
 
 use crate::analysis::Constraint;
+use crate::analysis::conditions::Clips;
 use crate::builder::rewrite::liveness;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::ValueData;
-use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
+use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
 pub use dot::Dot;
 pub use half::{HalfVectorDot, NormalizedComponent, SquaredLength};
 pub use mixtures::Mixture;
@@ -501,11 +502,16 @@ pub fn run(
     axes: &[Option<Axis>],
     relations: Relations,
     nan: Nan,
+    clips: &Clips,
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
 ) -> RelationInfo {
     let mut related = RelationInfo::empty(function);
     if relations == Relations::NONE {
         return related;
+    }
+    // Clipped endpoints may lie between members.
+    for clip in clips.all().filter(|clip| clip.is_interval) {
+        related.constrain(clip.value, Constraint::replace(Bounds::all(Type::F32)));
     }
     let mut point = PointShader {
         function,

@@ -18,9 +18,9 @@
 //! member that can take the arm, the results of the arm are discarded.
 
 use super::{PointShader, Refinement, RelationInfo};
-use crate::analysis::Constraint;
+use crate::analysis::conditions::implied_orders;
 use crate::interval::{Bools, Bounds, Floats};
-use crate::ir::{Block, Emit, Function, Op, Stmt, Type, Value};
+use crate::ir::{Block, Emit, Op, Stmt, Type, Value};
 
 /// What the order of two operands implies for the result of an operation on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,19 +67,6 @@ impl Order {
     }
 }
 
-/// The inequalities x ≤ y that a condition implies if its value is `truth`.
-pub(crate) fn implied_orders(function: &Function, cond: Value, truth: bool) -> Vec<Inequality> {
-    match (function.operation(cond), truth) {
-        (Some((Op::Lt | Op::Le, &[a, b])), true) => vec![[a, b]],
-        (Some((Op::Lt | Op::Le, &[a, b])), false) => vec![[b, a]],
-        (Some((Op::BNot, &[a])), _) => implied_orders(function, a, !truth),
-        (Some((Op::BAnd, &[a, b])), true) | (Some((Op::BOr, &[a, b])), false) => {
-            [implied_orders(function, a, truth), implied_orders(function, b, truth)].concat()
-        }
-        _ => vec![],
-    }
-}
-
 impl PointShader<'_> {
     /// Visits a block, given known inequalities.
     fn visit(&self, block: &Block, facts: &mut Vec<Inequality>, related: &mut RelationInfo) {
@@ -92,16 +79,8 @@ impl PointShader<'_> {
                 Stmt::If(node) => {
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let outer = facts.len();
-                        facts.extend(implied_orders(self.function, node.cond, truth));
-                        // In the arms of an undecided condition, the endpoints of compared values
-                        // clamp each other.
-                        for &value in facts[outer..]
-                            .iter()
-                            .flatten()
-                            .filter(|_| self.is_interval[node.cond.index()])
-                        {
-                            related.constrain(value, Constraint::replace(Bounds::all(Type::F32)));
-                        }
+                        let implied = implied_orders(self.function, node.cond, truth);
+                        facts.extend(implied.iter().map(|order| [order.low, order.high]));
                         self.visit(arm, facts, related);
                         facts.truncate(outer);
                     }

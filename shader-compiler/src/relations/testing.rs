@@ -2,6 +2,7 @@
 //! without relations.
 
 use super::{Axis, MAX_UNIT_COMPONENT, RelationInfo, Relations, UNIT_LENGTH_SLACK, run};
+use crate::analysis::conditions::Clips;
 use crate::analysis::{Constraint, solve};
 use crate::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
@@ -67,10 +68,10 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
             &is_interval,
             &vec![unit; axes.len()],
             Nan::Propagate,
-            Some(constraints.to_vec()),
+            solve::Facts { constraints: Some(constraints.to_vec()), ..solve::Facts::default() },
         )
     };
-    run(point, &is_interval, axes, relations, Nan::Propagate, solve)
+    run(point, &is_interval, axes, relations, Nan::Propagate, &Clips::default(), solve)
 }
 
 /// A function and its bounding shader.

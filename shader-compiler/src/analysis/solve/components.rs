@@ -1,35 +1,35 @@
 //! Strongly connected components of the values of a loop, in topological order (Tarjan 1972),
 //! without recursion.
 
-use super::{Node, Region};
+use super::{LoopNest, Node};
 
 /// Marks values that are not nodes, and nodes that have not been visited.
 const NONE: u32 = u32::MAX;
 
-/// Returns the components of a region's nodes in dependence order. Within a component, nodes keep
+/// Returns the components of a loop nest's nodes in dependence order. Within a component, nodes keep
 /// their order.
-pub(super) fn in_dependence_order(values: usize, region: &Region) -> Vec<Vec<usize>> {
+pub(super) fn in_dependence_order(values: usize, nest: &LoopNest) -> Vec<Vec<usize>> {
     let mut nodes = vec![NONE; values];
-    for (k, node) in region.nodes.iter().enumerate() {
+    for (k, node) in nest.nodes.iter().enumerate() {
         nodes[node.value.index()] = k as u32;
     }
     let sources = |node: &Node| {
         let mut sources = vec![];
-        region.for_each_dependence(node, &mut |value| {
+        nest.for_each_dependence(node, &mut |value| {
             if nodes[value.index()] != NONE {
                 sources.push(nodes[value.index()] as usize);
             }
         });
         sources
     };
-    let edges: Vec<_> = region.nodes.iter().map(sources).collect();
+    let edges: Vec<_> = nest.nodes.iter().map(sources).collect();
     let mut search = Search {
         edges,
-        index: vec![NONE; region.nodes.len()],
-        low_link: vec![NONE; region.nodes.len()],
+        index: vec![NONE; nest.nodes.len()],
+        low_link: vec![NONE; nest.nodes.len()],
         ..Search::default()
     };
-    for root in 0..region.nodes.len() {
+    for root in 0..nest.nodes.len() {
         if search.index[root] == NONE {
             search.visit_from(root);
         }

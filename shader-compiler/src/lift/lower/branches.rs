@@ -3,23 +3,22 @@
 //! (Clarberg et al. 2010 §3.4).
 
 use super::{Endpoints, Lowering};
+use crate::analysis::conditions::Clip;
 use crate::builder::cost_of;
-use crate::interval::{Bounds, Nan};
+use crate::interval::{Bounds, Interval, Nan};
 use crate::ir::{Block, Emit, If, Op, Stmt, Value};
 use crate::lift::LoweredCase;
-use crate::relations::{Relation, order};
 
 /// Maximum total cost, in basic operations, at which both arms of an undecided if run
 /// unconditionally.
 const MAX_SPECULATION_COST: u32 = 24;
 
-/// A clamp of one endpoint of a value by an endpoint of another value.
-pub(super) struct Clamp {
+/// What a clip replaced.
+pub(super) struct Clipped {
     value: Value,
-    side: usize,
-    other: Value,
-    /// The endpoints of `value` before clamping.
-    outer: Endpoints,
+    endpoints: Endpoints,
+    untested: Bounds,
+    bounds: Bounds,
 }
 
 impl Lowering<'_> {
@@ -52,94 +51,78 @@ impl Lowering<'_> {
         results
     }
 
-    /// The endpoints of an arm's live yields, flattened.
-    fn yields(&mut self, node: &If, arm: &Block) -> Vec<Value> {
-        let live: Vec<_> =
-            std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
-        let joined = |(&result, &value)| {
-            let endpoints = self.endpoints_for(result, value);
-            self.clamped_if_empty(value, endpoints)
-        };
-        live.into_iter().flat_map(joined).collect()
-    }
-
-    /// Lowers the statements of the arm for a condition that is `truth`. Returns the endpoints of
-    /// its live yields.
-    fn lower_arm(&mut self, node: &If, truth: bool) -> Vec<Value> {
+    /// Lowers the statements of the arm for a condition that is `truth`. Returns its live yields.
+    fn lower_arm(&mut self, node: &If, truth: bool) -> Vec<Interval<Value>> {
         let arm = if truth { &node.then } else { &node.otherwise };
         let cond = self.endpoints[node.cond.index()];
         let known = self.builder.bool(truth);
         self.set(node.cond, [known; 2]);
-        let clamps = self.clamps.len();
-        self.clamp_to_condition(node.cond, truth);
+        let outer = self.clip(&node.results, truth);
         self.block(arm);
-        let yields = self.yields(node, arm);
-        for Clamp { value, outer, .. } in self.clamps.split_off(clamps).into_iter().rev() {
-            self.set(value, outer);
-        }
+        let live: Vec<_> =
+            std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
+        let joined = |(&result, &value)| {
+            let interval = self.interval(value);
+            let endpoints = self.endpoints_for(result, value);
+            let [lo, hi] = self.clamped_if_empty(value, endpoints);
+            Interval { lo, hi, ..interval }
+        };
+        let yields = live.into_iter().map(joined).collect();
+        self.unclip(outer);
         self.endpoints[node.cond.index()] = cond;
         yields
     }
 
-    /// Clamps the endpoints of compared values to the range in which a condition may be `truth`.
-    ///
-    /// An arm runs if the unclamped endpoints allow some member to take it. So an interval clamped
-    /// by one comparison is not empty. The same holds for a value that is clamped on both sides, if
-    /// the two values that clamp it are in order. If the arm does not run, or runs speculatively
-    /// without being taken, its results are ignored.
-    fn clamp_to_condition(&mut self, cond: Value, truth: bool) {
-        if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
-            return;
-        }
-        let mut orders = order::implied_orders(self.point, cond, truth);
-        // Constants come first: more values are known to be in order with them.
-        orders.sort_by_key(|pair| !pair.iter().any(|&value| self.point.constant(value).is_some()));
-        for [low, high] in orders {
-            let [low_endpoints, high_endpoints] = [low, high].map(|value| {
-                let first =
-                    self.clamps.iter().find(|clamp| clamp.value == value).map(|clamp| clamp.outer);
-                first.unwrap_or_else(|| self.endpoints(value))
-            });
-            for (value, other, end, side, op) in [
-                (low, high, high_endpoints[1], 1, Op::Min),
-                (high, low, low_endpoints[0], 0, Op::Max),
-            ] {
-                let keeps_order = self
-                    .clamps
-                    .iter()
-                    .filter(|clamp| clamp.value == value && clamp.side != side)
-                    .all(|clamp| {
-                        let [below, above] =
-                            if side == 1 { [clamp.other, other] } else { [other, clamp.other] };
-                        self.is_below(below, above)
-                    });
-                if keeps_order && self.can_clamp(value, other) {
-                    let outer = self.endpoints(value);
-                    let mut endpoints = outer;
-                    endpoints[side] = self.builder.op(op, &[endpoints[side], end]);
-                    self.clamps.push(Clamp { value, side, other, outer });
-                    self.set(value, endpoints);
-                }
+    /// Clips the values that the condition of a block compares. Returns the number of clips in
+    /// effect before.
+    pub(super) fn clip(&mut self, results: &[Value], truth: bool) -> usize {
+        let outer = self.clipped.len();
+        let clips = self.known.clips;
+        for clip in clips.of(results, truth) {
+            let Clip { value, side, other, is_strict, is_interval, .. } = *clip;
+            // The limit is that outside of all clips, as in the analysis: if the condition was
+            // computed there, a clipped one might make the interval empty.
+            let limit = self.clipped.iter().find(|clipped| clipped.value == other);
+            let [untested, bounds] = match limit {
+                Some(clipped) => [clipped.untested, clipped.bounds],
+                None => [self.untested[other.index()], self.bounds[other.index()]],
+            };
+            let limit = limit.map(|clipped| clipped.endpoints);
+            let endpoints = self.endpoints(value);
+            let replaced = Clipped {
+                value,
+                endpoints,
+                untested: self.untested[value.index()],
+                bounds: self.bounds[value.index()],
+            };
+            self.untested[value.index()] = clip.refined(&replaced.untested, &untested);
+            self.bounds[value.index()] = clip.refined(&replaced.bounds, &bounds);
+            self.clipped.push(replaced);
+            if is_interval {
+                let limit = match self.point.constant(other).map(f32::from_bits) {
+                    Some(limit) if is_strict => {
+                        let next = [limit.next_up(), limit.next_down()];
+                        self.builder.f32(next[side as usize])
+                    }
+                    _ => limit.unwrap_or_else(|| self.endpoints(other))[side as usize],
+                };
+                let op = [Op::Max, Op::Min][side as usize];
+                let mut clipped = endpoints;
+                clipped[side as usize] = self.builder.op(op, &[endpoints[side as usize], limit]);
+                self.endpoints[value.index()] = Some(clipped);
             }
         }
+        outer
     }
 
-    /// Whether an endpoint of `other` may clamp `value`: neither can be NaN, and no −0 is
-    /// introduced.
-    fn can_clamp(&self, value: Value, other: Value) -> bool {
-        let (Bounds::Float(a), Bounds::Float(b)) =
-            (&self.known.untested[value.index()], &self.known.untested[other.index()])
-        else {
-            return false;
-        };
-        self.is_interval(value) && !a.nan && !b.nan && (a.negative_zero || !b.negative_zero)
-    }
-
-    /// Whether static bounds imply a ≤ b.
-    fn is_below(&self, a: Value, b: Value) -> bool {
-        match (&self.known.untested[a.index()], &self.known.untested[b.index()]) {
-            (Bounds::Float(a), Bounds::Float(b)) => a.high() <= b.low(),
-            _ => false,
+    /// Ends the clips beyond the first `outer` ones.
+    pub(super) fn unclip(&mut self, outer: usize) {
+        for Clipped { value, endpoints, untested, bounds } in
+            self.clipped.split_off(outer).into_iter().rev()
+        {
+            self.endpoints[value.index()] = Some(endpoints);
+            self.untested[value.index()] = untested;
+            self.bounds[value.index()] = bounds;
         }
     }
 
@@ -148,8 +131,8 @@ impl Lowering<'_> {
         let results: Vec<_> =
             node.results.iter().copied().filter(|&result| self.is_live(result)).collect();
         if !self.is_interval(node.cond) {
-            let [then, otherwise] =
-                [true, false].map(|truth| self.arm(|lowering| lowering.lower_arm(node, truth)));
+            let [then, otherwise] = [true, false]
+                .map(|truth| self.arm(|lowering| flat(&lowering.lower_arm(node, truth))));
             let values = self.push_if(may, then, otherwise);
             for (result, endpoints) in results.into_iter().zip(values.chunks(2)) {
                 self.set(result, [endpoints[0], endpoints[1]]);
@@ -164,14 +147,22 @@ impl Lowering<'_> {
         let is_conditional = cheap.is_none_or(|cost| cost > MAX_SPECULATION_COST);
         let [then, otherwise] = [(true, may), (false, must_not)].map(|(truth, reached)| {
             if is_conditional {
-                let arm = self.arm(|lowering| lowering.lower_arm(node, truth));
+                let mut yields = vec![];
+                let arm = self.arm(|lowering| {
+                    yields = lowering.lower_arm(node, truth);
+                    flat(&yields)
+                });
                 let none = self.arm(|lowering| {
                     let zero = |result: &Value| {
                         [lowering.builder.constant(lowering.point.ty(*result), 0); 2]
                     };
                     results.iter().flat_map(zero).collect()
                 });
-                return self.push_if(reached, arm, none);
+                let values = self.push_if(reached, arm, none);
+                for (interval, endpoints) in yields.iter_mut().zip(values.chunks(2)) {
+                    [interval.lo, interval.hi] = [endpoints[0], endpoints[1]];
+                }
+                return yields;
             }
             let outer = self.nan_seen.take();
             let yields = self.lower_arm(node, truth);
@@ -183,16 +174,10 @@ impl Lowering<'_> {
             yields
         });
         let cond = self.interval(node.cond);
-        for (k, &result) in results.iter().enumerate() {
-            let index =
-                node.results.iter().position(|&r| r == result).expect("it is a result of the if");
-            let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]]
-                .map(|value| self.interval(value));
-            [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
-            [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
+        for ((result, then), otherwise) in results.into_iter().zip(then).zip(otherwise) {
             let before = self.builder.function().len();
             let outer = self.builder.set_origin(Some(result));
-            let (endpoints, case) = self.apply(Op::Select, &[cond, t, e], false);
+            let (endpoints, case) = self.apply(Op::Select, &[cond, then, otherwise], false);
             self.builder.set_origin(outer);
             self.set(result, endpoints);
             self.cases[result.index()] =
@@ -208,4 +193,9 @@ impl Lowering<'_> {
             Stmt::If(_) | Stmt::Loop(_) => None,
         })
     }
+}
+
+/// The endpoints of intervals.
+fn flat(intervals: &[Interval<Value>]) -> Vec<Value> {
+    intervals.iter().flat_map(|interval| [interval.lo, interval.hi]).collect()
 }

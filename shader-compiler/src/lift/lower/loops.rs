@@ -107,12 +107,14 @@ impl Lowering<'_> {
         let cond = self.endpoints[node.cond.index()];
         let yes = self.builder.bool(true);
         self.set(node.cond, [yes; 2]);
+        let clips = self.clip(&node.results, true);
         self.block(&node.body);
-        self.endpoints[node.cond.index()] = cond;
         let mut next: Vec<_> = params
             .iter()
             .flat_map(|&k| self.assigned(node.params[k], node.body.yields[k]))
             .collect();
+        self.unclip(clips);
+        self.endpoints[node.cond.index()] = cond;
         if undecided {
             next.extend(joined);
         }

@@ -1,0 +1,240 @@
+//! What conditions imply about the values that they compare.
+//!
+//! In an arm of an if, and in the body of a loop, the condition is known. So the compared values
+//! are known to be in order there, which narrows their ranges: each such value gets a *clip*, the
+//! σ of Bodík, Gupta and Sarkar's e-SSA form (Campos et al. 2013, §3). Since blocks are nested, a
+//! clip holds in a block and all that it contains, and values need no copies.
+//!
+//! Bounding code runs an arm for entire intervals, and some members do not take it. So for
+//! intervals, a fact about members is not enough: code intersects the interval with the range in
+//! which the condition may hold. All modes do so, hence their bounds are the same. Scalars need no
+//! code.
+//!
+//! An arm runs if the endpoints of the compared values allow some member to take it. So an interval
+//! that is clipped by one comparison is not empty. The same holds for an interval that is clipped
+//! on both sides, if the two values that clip it are in order. If the arm does not run, or runs
+//! speculatively without being taken, its results are ignored.
+
+use crate::interval::{Bounds, Floats};
+use crate::ir::{Block, Function, Op, Stmt, Value};
+use std::collections::HashMap;
+
+/// A known order: `low` is at most `high`, and neither is NaN, or the comparison of the two is
+/// unordered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inequality {
+    /// The smaller value.
+    pub low: Value,
+    /// The larger value.
+    pub high: Value,
+    /// Whether they are not equal.
+    pub is_strict: bool,
+    /// Whether neither is NaN.
+    pub is_ordered: bool,
+}
+
+/// A side of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The lower endpoint.
+    Lower = 0,
+    /// The upper endpoint.
+    Upper = 1,
+}
+
+/// Limits a value on one side by another value, within a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clip {
+    /// The value.
+    pub value: Value,
+    /// The side on which it is limited.
+    pub side: Side,
+    /// The limit: its lower endpoint limits lower endpoints, its upper endpoint upper ones.
+    pub other: Value,
+    /// Whether the value cannot equal the limit. Strict limits of intervals are constants.
+    pub is_strict: bool,
+    /// Whether the value is an interval, so that code clips its endpoints.
+    pub is_interval: bool,
+    /// Whether the value is known not to be NaN.
+    pub is_ordered: bool,
+}
+
+/// The clips of all blocks of a function.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clips {
+    /// By the first result of an if or a loop and the value of its condition.
+    blocks: HashMap<(Value, bool), Vec<Clip>>,
+}
+
+/// The orders that a condition implies if its value is `truth`.
+pub fn implied_orders(function: &Function, cond: Value, truth: bool) -> Vec<Inequality> {
+    let mut orders = vec![];
+    add_implied_orders(function, cond, truth, &mut orders);
+    orders
+}
+
+fn add_implied_orders(function: &Function, cond: Value, truth: bool, orders: &mut Vec<Inequality>) {
+    match (function.operation(cond), truth) {
+        (Some((op @ (Op::Lt | Op::Le), &[a, b])), true) => {
+            let is_strict = op == Op::Lt;
+            orders.push(Inequality { low: a, high: b, is_strict, is_ordered: true });
+        }
+        (Some((op @ (Op::Lt | Op::Le), &[a, b])), false) => {
+            let is_strict = op == Op::Le;
+            orders.push(Inequality { low: b, high: a, is_strict, is_ordered: false });
+        }
+        (Some((Op::BNot, &[a])), _) => add_implied_orders(function, a, !truth, orders),
+        (Some((Op::BAnd, &[a, b])), true) | (Some((Op::BOr, &[a, b])), false) => {
+            add_implied_orders(function, a, truth, orders);
+            add_implied_orders(function, b, truth, orders);
+        }
+        _ => {}
+    }
+}
+
+impl Clips {
+    /// Determines the clips of a function, from bounds that hold without them.
+    pub fn find(function: &Function, is_interval: &[bool], bounds: &[Bounds]) -> Clips {
+        let mut search = Search { function, is_interval, bounds, active: vec![] };
+        let mut clips = Clips::default();
+        search.block(&function.body, &mut clips);
+        clips
+    }
+
+    /// The clips in an arm of the if, or in the body of the loop, with these results.
+    pub fn of(&self, results: &[Value], truth: bool) -> &[Clip] {
+        let key = results.first().map(|&first| (first, truth));
+        key.and_then(|key| self.blocks.get(&key)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The clips of all blocks.
+    pub fn all(&self) -> impl Iterator<Item = &Clip> {
+        self.blocks.values().flatten()
+    }
+}
+
+impl Clip {
+    /// The bounds of the value in the block: outside of it, they are `value`, and those of the limit
+    /// are `other`. The bounds are those outside if no member can reach the block.
+    pub fn refined(&self, value: &Bounds, other: &Bounds) -> Bounds {
+        let (Bounds::Float(outside), Bounds::Float(limits)) = (value, other) else {
+            return *value;
+        };
+        let [low, high] = match (self.side, self.is_strict) {
+            (Side::Lower, false) => [limits.low(), f32::INFINITY],
+            (Side::Lower, true) => [limits.low().next_up(), f32::INFINITY],
+            (Side::Upper, false) => [f32::NEG_INFINITY, limits.high()],
+            (Side::Upper, true) => [f32::NEG_INFINITY, limits.high().next_down()],
+        };
+        // Endpoints may lie in the gaps between members.
+        let hull = if self.is_interval { value.hull() } else { *value };
+        let pieces = hull.floats().pieces.within(low, high);
+        if pieces.is_empty() {
+            return *value;
+        }
+        let has_zero = pieces.contains(0.0);
+        let from_limit = |zero: bool| self.is_interval && zero && limits.pieces.contains(0.0);
+        Bounds::Float(Floats {
+            pieces,
+            nan: outside.nan && !self.is_ordered,
+            negative_zero: has_zero
+                && (hull.floats().negative_zero || from_limit(limits.negative_zero)),
+            positive_zero: has_zero
+                && (hull.floats().positive_zero || from_limit(limits.positive_zero)),
+        })
+    }
+}
+
+/// Whether static bounds imply a ≤ b.
+pub fn is_below(a: &Bounds, b: &Bounds) -> bool {
+    match (a, b) {
+        (Bounds::Float(a), Bounds::Float(b)) => a.high() <= b.low(),
+        _ => false,
+    }
+}
+
+struct Search<'a> {
+    function: &'a Function,
+    is_interval: &'a [bool],
+    bounds: &'a [Bounds],
+    /// Clips in effect.
+    active: Vec<Clip>,
+}
+
+impl Search<'_> {
+    fn block(&mut self, block: &Block, clips: &mut Clips) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(_) => {}
+                Stmt::If(node) => {
+                    for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
+                        self.nested(arm, &node.results, node.cond, truth, clips);
+                    }
+                }
+                Stmt::Loop(node) => {
+                    self.block(&node.head, clips);
+                    self.nested(&node.body, &node.results, node.cond, true, clips);
+                }
+            }
+        }
+    }
+
+    /// Visits a block in which a condition is known.
+    fn nested(
+        &mut self,
+        block: &Block,
+        results: &[Value],
+        cond: Value,
+        truth: bool,
+        clips: &mut Clips,
+    ) {
+        let outer = self.active.len();
+        let mut orders = implied_orders(self.function, cond, truth);
+        // Constants come first: more values are known to be in order with them.
+        let is_constant = |value: Value| self.function.constant(value).is_some();
+        orders.sort_by_key(|order| !is_constant(order.low) && !is_constant(order.high));
+        for order in orders {
+            self.active.extend(self.clip(order, order.low, Side::Upper, order.high));
+            self.active.extend(self.clip(order, order.high, Side::Lower, order.low));
+        }
+        if let (Some(&first), true) = (results.first(), self.active.len() > outer) {
+            clips.blocks.insert((first, truth), self.active[outer..].to_vec());
+        }
+        self.block(block, clips);
+        self.active.truncate(outer);
+    }
+
+    /// The clip that an order implies for one of its values, if any.
+    fn clip(&self, order: Inequality, value: Value, side: Side, other: Value) -> Option<Clip> {
+        let Inequality { is_ordered, .. } = order;
+        let is_constant = |value: Value| self.function.constant(value).is_some();
+        let of = |value: Value| &self.bounds[value.index()];
+        let (Bounds::Float(a), Bounds::Float(b)) = (of(value), of(other)) else { return None };
+        if is_constant(value) || a.pieces.is_empty() || b.pieces.is_empty() {
+            return None;
+        }
+        let is_interval = self.is_interval[value.index()];
+        let is_strict = order.is_strict && (!is_interval || is_constant(other));
+        let clip = Clip { value, side, other, is_strict, is_interval, is_ordered };
+        let holds = if is_interval {
+            // No −0 is introduced.
+            !a.nan && !b.nan && (a.negative_zero || !b.negative_zero) && self.keeps_order(&clip)
+        } else {
+            is_ordered || !b.nan
+        };
+        (holds && clip.refined(of(value), of(other)) != *of(value)).then_some(clip)
+    }
+
+    /// Whether the interval does not become empty by clips on both sides.
+    fn keeps_order(&self, clip: &Clip) -> bool {
+        let others = self.active.iter();
+        let opposite = others.filter(|other| other.value == clip.value && other.side != clip.side);
+        opposite.map(|opposite| opposite.other).all(|other| {
+            let [below, above] = match clip.side {
+                Side::Lower => [clip.other, other],
+                Side::Upper => [other, clip.other],
+            };
+            is_below(&self.bounds[below.index()], &self.bounds[above.index()])
+        })
+    }
+}

@@ -15,7 +15,7 @@
 //! on both sides, if the two values that clip it are in order. If the arm does not run, or runs
 //! speculatively without being taken, its results are ignored.
 
-use crate::interval::{Bounds, Floats};
+use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::{Block, Function, Op, Stmt, Value};
 use std::collections::HashMap;
 
@@ -75,13 +75,13 @@ pub fn implied_orders(function: &Function, cond: Value, truth: bool) -> Vec<Ineq
 
 fn add_implied_orders(function: &Function, cond: Value, truth: bool, orders: &mut Vec<Inequality>) {
     match (function.operation(cond), truth) {
-        (Some((op @ (Op::Lt | Op::Le), &[a, b])), true) => {
-            let is_strict = op == Op::Lt;
-            orders.push(Inequality { low: a, high: b, is_strict, is_ordered: true });
+        (Some((op @ (Op::Lt | Op::Le), &[low, high])), true) => {
+            let order = Inequality { low, high, is_strict: op == Op::Lt, is_ordered: true };
+            add_with_operands(function, order, orders);
         }
-        (Some((op @ (Op::Lt | Op::Le), &[a, b])), false) => {
-            let is_strict = op == Op::Le;
-            orders.push(Inequality { low: b, high: a, is_strict, is_ordered: false });
+        (Some((op @ (Op::Lt | Op::Le), &[high, low])), false) => {
+            let order = Inequality { low, high, is_strict: op == Op::Le, is_ordered: false };
+            add_with_operands(function, order, orders);
         }
         (Some((Op::BNot, &[a])), _) => add_implied_orders(function, a, !truth, orders),
         (Some((Op::BAnd, &[a, b])), true) | (Some((Op::BOr, &[a, b])), false) => {
@@ -92,10 +92,26 @@ fn add_implied_orders(function: &Function, cond: Value, truth: bool, orders: &mu
     }
 }
 
+/// Adds an order, and those that it implies for the operands of minima and maxima: a and b are at
+/// least min(a, b). They may be NaN, even if the minimum is not.
+fn add_with_operands(function: &Function, order: Inequality, orders: &mut Vec<Inequality>) {
+    orders.push(order);
+    if let Some((Op::Max, &[a, b])) = function.operation(order.low) {
+        for low in [a, b] {
+            add_with_operands(function, Inequality { low, is_ordered: false, ..order }, orders);
+        }
+    }
+    if let Some((Op::Min, &[a, b])) = function.operation(order.high) {
+        for high in [a, b] {
+            add_with_operands(function, Inequality { high, is_ordered: false, ..order }, orders);
+        }
+    }
+}
+
 impl Clips {
-    /// Determines the clips of a function, from bounds that hold without them.
-    pub fn find(function: &Function, is_interval: &[bool], bounds: &[Bounds]) -> Clips {
-        let mut search = Search { function, is_interval, bounds, active: vec![] };
+    /// Determines the clips of a function, from bounds that hold with some of them.
+    pub fn find(function: &Function, is_interval: &[bool], bounds: &[Bounds], nan: Nan) -> Clips {
+        let mut search = Search { function, is_interval, bounds, nan, active: vec![] };
         let mut clips = Clips::default();
         search.block(&function.body, &mut clips);
         clips
@@ -157,6 +173,7 @@ struct Search<'a> {
     function: &'a Function,
     is_interval: &'a [bool],
     bounds: &'a [Bounds],
+    nan: Nan,
     /// Clips in effect.
     active: Vec<Clip>,
 }
@@ -216,12 +233,14 @@ impl Search<'_> {
         let is_interval = self.is_interval[value.index()];
         let is_strict = order.is_strict && (!is_interval || is_constant(other));
         let clip = Clip { value, side, other, is_strict, is_interval, is_ordered };
-        let holds = if is_interval {
-            // No −0 is introduced.
-            !a.nan && !b.nan && (a.negative_zero || !b.negative_zero) && self.keeps_order(&clip)
-        } else {
-            is_ordered || !b.nan
-        };
+        // Members for which the comparison is unordered are not limited.
+        let limits_all = is_ordered || !b.nan || self.nan == Nan::Ignore;
+        // A clip would hide an endpoint that is NaN.
+        let keeps_nan = self.nan != Nan::Propagate || !a.nan && !b.nan;
+        // No −0 is introduced.
+        let keeps_zero = a.negative_zero || !b.negative_zero;
+        let holds =
+            limits_all && (!is_interval || keeps_nan && keeps_zero && self.keeps_order(&clip));
         (holds && clip.refined(of(value), of(other)) != *of(value)).then_some(clip)
     }
 

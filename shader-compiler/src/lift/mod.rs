@@ -12,6 +12,7 @@
 
 pub mod classify;
 mod lower;
+pub mod sink;
 mod text;
 pub mod trace;
 
@@ -116,6 +117,9 @@ impl Default for Options {
 pub struct Lifted {
     /// The point shader, reduced to the outputs that are bounded.
     pub point: Function,
+    /// The same with selects [turned into ifs](sink), from which the bounding shader is made. It has
+    /// the same values.
+    pub sunk: Function,
     /// For each value of the point shader, whether it is an interval.
     pub is_interval: Vec<bool>,
     /// For each value of the point shader, static bounds.
@@ -175,22 +179,23 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let point = rebuild(&selected, Builder::new(&selected.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let is_interval = classify::classify(&point, &intervals);
+    let sunk = sink::run(point.clone(), &is_interval);
     let known: Vec<_> = inputs
         .iter()
         .map(|input| relations::input_bounds(input.bounds, input.axis, options.relations))
         .collect();
-    let clips = find_clips(&point, &is_interval, &known, options.nan);
+    let clips = find_clips(&sunk, &is_interval, &known, options.nan);
     let solve = |is_interval: &[bool], constraints, negative_zeros| {
         let facts = Facts { constraints, clips: Some(&clips), negative_zeros };
-        solve::run(&point, is_interval, &known, options.nan, facts)
+        solve::run(&sunk, is_interval, &known, options.nan, facts)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
     // Endpoints refined by relations no longer reveal a NaN. So relations run on static bounds
     // without NaN tests, and refine only values that cannot be NaN even then.
     let is_tested =
-        if options.nan == Nan::Propagate { vec![false; point.len()] } else { is_interval.clone() };
+        if options.nan == Nan::Propagate { vec![false; sunk.len()] } else { is_interval.clone() };
     let related = relations::run(
-        &point,
+        &sunk,
         &is_interval,
         &axes,
         options.relations,
@@ -202,12 +207,12 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let untested = solve(&is_interval, constraints.cloned(), None);
     let mut bounds = untested.clone();
     let (mut tests, mut reveals_nan) =
-        (vec![NanTests::default(); point.len()], vec![false; point.len()]);
+        (vec![NanTests::default(); sunk.len()], vec![false; sunk.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         reveals_nan = demand::reveals_nan(
-            &point,
+            &sunk,
             &untested,
-            &demand::run(&point, &untested, options.sides.into()),
+            &demand::run(&sunk, &untested, options.sides.into()),
         );
         // An operation that does not test for NaN can yield NaN, so the solver treats its result
         // like a scalar.
@@ -215,7 +220,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
             .map(|(&interval, &reveals)| interval && !reveals)
             .collect();
         tests =
-            nan_tests::run(&point, &is_interval, &solve(&is_testing, constraints.cloned(), None));
+            nan_tests::run(&sunk, &is_interval, &solve(&is_testing, constraints.cloned(), None));
         let with_tests =
             |(value, (related, tests)): (usize, (&Constraint, &NanTests))| match untested[value] {
                 Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
@@ -234,10 +239,22 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         reveals_nan: &reveals_nan,
         related: &related,
     };
-    let lower::Lowered { function, cases, .. } = lower::run(&point, &analyses, options);
+    let lower::Lowered { function, cases, .. } = lower::run(&sunk, &analyses, options);
     let function = run_to_fixpoint(function);
     let (inputs, sides, relations) = (inputs.to_vec(), options.sides, options.relations);
-    Lifted { point, is_interval, bounds, clips, cases, inputs, relations, related, function, sides }
+    Lifted {
+        point,
+        sunk,
+        is_interval,
+        bounds,
+        clips,
+        cases,
+        inputs,
+        relations,
+        related,
+        function,
+        sides,
+    }
 }
 
 /// Finds the clips of a point shader. They narrow bounds, so that more clips may be found.
@@ -249,7 +266,7 @@ fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: 
     for _ in 0..MAX_CLIP_ROUNDS {
         let facts = Facts { clips: Some(&clips), ..Facts::default() };
         let bounds = solve::run(function, is_interval, known, nan, facts);
-        let found = Clips::find(function, is_interval, &bounds);
+        let found = Clips::find(function, is_interval, &bounds, nan);
         if found == clips {
             break;
         }

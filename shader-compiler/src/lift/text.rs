@@ -11,14 +11,14 @@ use rustc_hash::FxHashSet;
 impl Lifted {
     /// Formats the point shader, with intervals in brackets: `[%4] = mul [%3], kd.x`.
     pub fn interval_text(&self) -> String {
-        annotated(&self.point, &IntervalNotes { lifted: self })
+        annotated(&self.sunk, &IntervalNotes { lifted: self })
     }
 
     /// Formats the point shader with intervals in brackets and with comments: static bounds of each
     /// value, and for operations on intervals the selected case of the lowering, the number of
     /// scalar operations, and the relations that refined the endpoints.
     pub fn bounds_text(&self) -> String {
-        annotated(&self.point, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
+        annotated(&self.sunk, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
     }
 
     /// Formats the bounding shader, or a later stage of it. A comment at each operation names the
@@ -110,14 +110,14 @@ impl Annotations for OriginNotes<'_> {
         let (lifted, origin) = (self.lifted, self.function.values[value.index()].origin?);
         let intervals = IntervalNotes { lifted };
         let name = |value: Value| {
-            let name = name(&lifted.point, value);
+            let name = name(&lifted.sunk, value);
             if intervals.brackets(value) { format!("[{name}]") } else { name }
         };
         if !self.first.contains(&value) {
             return Some(name(origin));
         }
         let known = BoundsNotes { intervals: IntervalNotes { lifted } }.comment(origin)?;
-        Some(match lifted.point.operation(origin) {
+        Some(match lifted.sunk.operation(origin) {
             Some((op, args)) => {
                 let args: Vec<_> = args.iter().map(|&arg| name(arg)).collect();
                 format!("{} = {} {}  // {known}", name(origin), op.name(), args.join(", "))
@@ -176,6 +176,7 @@ mod tests {
         let inputs = inputs.map(|bounds| Input { interval: true, bounds, axis: None }).to_vec();
         let (function, relations) = (point.clone(), Relations::NONE);
         Lifted {
+            sunk: point.clone(),
             point,
             is_interval,
             bounds,
@@ -313,9 +314,6 @@ mod tests {
         assert_eq!((comment("return"), comment("yield")), ("", ""));
         // The parser ignores comments.
         let plain = text.replace(['[', ']'], "");
-        assert_eq!(
-            parse(&plain).map(|function| function.to_string()),
-            Ok(lifted.point.to_string())
-        );
+        assert_eq!(parse(&plain).map(|function| function.to_string()), Ok(lifted.sunk.to_string()));
     }
 }

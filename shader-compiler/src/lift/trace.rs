@@ -33,7 +33,7 @@ impl Trace {
     /// Unless the code is naive: facts in optimized code depend on tests, which are not recorded.
     pub fn new(lifted: &Lifted, options: &Options) -> Trace {
         assert_eq!(options.tracking, Tracking::NONE, "only naive code can be traced");
-        let Lifted { point, is_interval, bounds, clips, related, .. } = lifted;
+        let Lifted { sunk: point, is_interval, bounds, clips, related, .. } = lifted;
         let (tests, reveals_nan) =
             (vec![NanTests::default(); point.len()], vec![false; point.len()]);
         let analyses = Analyses {

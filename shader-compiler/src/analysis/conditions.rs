@@ -2,7 +2,7 @@
 //!
 //! In an arm of an if, and in the body of a loop, the condition is known. So the compared values
 //! are known to be in order there, which narrows their ranges: each such value gets a *clip*, the
-//! σ of Bodík, Gupta and Sarkar's e-SSA form (Campos et al. 2013, §3). Since blocks are nested, a
+//! σ of Bodík, Gupta and Sarkar's e-SSA form (Campos et al. 2012, §3). Since blocks are nested, a
 //! clip holds in a block and all that it contains, and values need no copies.
 //!
 //! Bounding code runs an arm for entire intervals, and some members do not take it. So for
@@ -236,7 +236,7 @@ impl Search<'_> {
         // Members for which the comparison is unordered are not limited.
         let limits_all = is_ordered || !b.nan || self.nan == Nan::Ignore;
         // A clip would hide an endpoint that is NaN.
-        let keeps_nan = self.nan != Nan::Propagate || !a.nan && !b.nan;
+        let keeps_nan = self.nan == Nan::Ignore || !a.nan && !b.nan;
         // No −0 is introduced.
         let keeps_zero = a.negative_zero || !b.negative_zero;
         let holds =
@@ -255,5 +255,99 @@ impl Search<'_> {
             };
             is_below(&self.bounds[below.index()], &self.bounds[above.index()])
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::solve::{self, Facts};
+    use crate::interpreter;
+    use crate::ir::text::parse;
+    use crate::lift::{self, Input, Lifted, Options};
+
+    /// Bounds of the values of a function of x and y, from -1 to 1 and from 2 to 3, by name.
+    fn bounds(body: &str, is_interval: bool) -> impl Fn(&str) -> [f32; 2] {
+        let function = parse(&format!("fn f(x: f32, y: f32) -> (r: f32) {{ {body} }}")).unwrap();
+        let inputs = [[-1.0, 1.0], [2.0, 3.0]].map(|[low, high]| {
+            Bounds::Float(Floats { negative_zero: false, ..Floats::between(low, high) })
+        });
+        let intervals = vec![is_interval; function.len()];
+        let solve = |clips: &Clips| {
+            let facts = Facts { clips: Some(clips), ..Facts::default() };
+            solve::run(&function, &intervals, &inputs, Nan::Suppress, facts)
+        };
+        let clips = Clips::find(&function, &intervals, &solve(&Clips::default()), Nan::Suppress);
+        let bounds = solve(&clips);
+        move |name| {
+            let index = (0..function.len())
+                .find(|&k| crate::ir::text::name(&function, Value(k as u32)) == name)
+                .expect("the value exists");
+            [bounds[index].floats().low(), bounds[index].floats().high()]
+        }
+    }
+
+    #[test]
+    fn arms_know_their_condition() {
+        for is_interval in [false, true] {
+            let of = bounds(
+                "%0 = le x, 0.0 %1 = if %0 { %2 = neg x yield %2 } else { %3 = neg x yield %3 }
+                return %1",
+                is_interval,
+            );
+            let smallest = f32::from_bits(1);
+            assert_eq!([of("%2"), of("%3")], [[0.0, 1.0], [-1.0, -smallest]]);
+        }
+    }
+
+    #[test]
+    fn minima_and_conjunctions_limit_their_operands() {
+        let of = bounds(
+            "%0 = min x, y %1 = lt 0.5, %0 %2 = lt y, 2.5 %3 = band %1, %2
+            %4 = if %3 { %5 = abs x %6 = abs y yield %5 } else { %7 = abs y yield %7 }
+            return %4",
+            true,
+        );
+        let above = 0.5f32.next_up();
+        assert_eq!(
+            [of("%5"), of("%6"), of("%7")],
+            [[above, 1.0], [2.0, 2.5f32.next_down()], [2.0, 3.0]]
+        );
+    }
+
+    #[test]
+    fn bodies_of_loops_know_their_condition() {
+        let of = bounds(
+            "%0 = loop (%1: f32 = y) {
+                %2 = lt 1.0, %1
+                while %2 else %1
+                %3 = mul %1, 0.5
+                next %3
+            }
+            return %0",
+            true,
+        );
+        let above = 0.5f32.next_up();
+        assert_eq!([of("%3"), of("%0")], [[above, 1.5], [above, 3.0]]);
+    }
+
+    #[test]
+    fn code_clips_endpoints_in_all_modes() {
+        let text = "fn f(x: f32) -> (r: f32) {
+            %0 = le x, 0.25
+            %1 = if %0 { yield 0.0 } else { %2 = div 1.0, x yield %2 }
+            return %1
+        }";
+        let point = parse(text).unwrap();
+        let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
+        let input = Input { interval: true, bounds, axis: None };
+        for tracking in [lift::Tracking::NONE, lift::Tracking::ALL] {
+            let options = Options { tracking, ..Options::default() };
+            let Lifted { function, .. } = lift::run(&point, &[input], &[0], &options);
+            let words = [(-0.5f32).to_bits(), 0.5f32.to_bits()];
+            let endpoints = interpreter::run(&function, &[], &words, 1).unwrap();
+            let above = 0.25f32.next_up();
+            assert_eq!(endpoints, [0.0, 1.0 / above].map(f32::to_bits));
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! In statement order, every value comes after its operands, except for parameters of loops. So
 //! outside of loops, one pass suffices. The values of a loop, with those of nested loops, are
 //! sorted into strongly connected components of their dependence graph (Tarjan 1972). These are
-//! solved in order, each to completion before the next one (Campos et al. 2013): iterations until
+//! solved in order, each to completion before the next one (Campos et al. 2012): iterations until
 //! parameters are stable, where after a few iterations endpoints jump to the next threshold
 //! (widening), then iterations that recover precision (narrowing).
 //!
@@ -696,6 +696,38 @@ mod tests {
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
         assert_eq!([of(1).floats().low(), of(1).floats().high()], [1.0, f32::INFINITY]);
         assert!(!of(1).floats().nan);
+    }
+
+    /// The running example of Campos et al. 2012: `k = 0; while (k < 100) { i = 0; j = k; while (i < j)
+    /// { i++; j--; } k++; }`. The ranges are those of its Figure 4(b): i is at most 99, and would be
+    /// at most 50 for an analysis that relates variables.
+    #[test]
+    fn ranges_of_the_running_example_of_campos_et_al_match() {
+        let text = "fn f() -> (k: i32) {
+            %0 = loop (%1: i32 = 0) {
+                %2 = slt %1, 100
+                while %2 else %1
+                %3, %4 = loop (%5: i32 = 0, %6: i32 = %1) {
+                    %7 = slt %5, %6
+                    while %7 else %5, %6
+                    %8 = iadd %5, 1
+                    %9 = iadd %6, -1
+                    next %8, %9
+                }
+                %10 = iadd %1, 1
+                next %10
+            }
+            return %0
+        }";
+        let function = parse(text).unwrap();
+        let bounds =
+            run(&function, &vec![false; function.len()], &[], Nan::Suppress, Facts::default());
+        let Stmt::Loop(outer) = &function.body.stmts[0] else { panic!("it is a loop") };
+        let Stmt::Loop(inner) = &outer.body.stmts[0] else { panic!("it is a loop") };
+        let of = |value: Value| bounds[value.index()].ints().hull().unwrap();
+        assert_eq!(of(outer.params[0]), [0, 100]);
+        assert_eq!([of(inner.params[0]), of(inner.params[1])], [[0, 99], [0, 99]]);
+        assert_eq!([of(inner.body.yields[0]), of(inner.body.yields[1])], [[1, 99], [0, 98]]);
     }
 
     #[test]

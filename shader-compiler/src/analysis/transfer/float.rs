@@ -2,11 +2,15 @@
 //! operands' pieces.
 
 use super::transfer;
-use crate::interval::{Bools, Bounds, Floats, Ints, Nan, Pieces};
+use crate::interval::{Bools, Bounds, Facts, Floats, Interval, Ints, Nan, OpLowering, Pieces};
 use crate::ir::{Monotonicity, Op, OpFacts, Type, ZeroFrom};
+use crate::math::eval::ConstantEvaluator;
 
 /// The smallest positive float.
 const MIN_POSITIVE: f32 = f32::from_bits(1);
+
+/// Rounding errors of endpoints, in ulps, of operations that are not quite monotone.
+const MAX_ROUNDING: u32 = 8;
 
 fn eval(op: Op, args: &[f32]) -> f32 {
     let mut words = [0; 2];
@@ -99,6 +103,25 @@ pub(super) fn transfer_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
     Bounds::Float(with_zeros(pieces, negative_zero, positive_zero, nan))
 }
 
+/// The endpoints that bounding code computes for the hulls of operands. For subsets, they are within
+/// these, except for rounding errors of a few ulps.
+fn lowered(op: Op, operands: &[Floats]) -> [f32; 2] {
+    let interval = |floats: &Floats| {
+        let known = Bounds::Float(*floats).hull();
+        let facts = Facts { nan: false, negative_zero: floats.negative_zero, singleton: false };
+        let [lo, hi] = [floats.low(), floats.high()].map(f32::to_bits);
+        Interval { lo, hi, known, facts }
+    };
+    let intervals: Vec<_> = operands.iter().map(interval).collect();
+    let mut emit = ConstantEvaluator::default();
+    let mut lowering =
+        OpLowering { emit: &mut emit, nan: Nan::Suppress, same: false, nan_free: vec![], case: "" };
+    let [low, high] = lowering.apply(op, &intervals).map(f32::from_bits);
+    let wide = widened(&Pieces::one(low, high), MAX_ROUNDING);
+    let [min, max] = op.facts().range;
+    wide.within(min, max).hull().unwrap_or([min, max])
+}
+
 fn unary_pieces(op: Op, a: &Floats) -> Pieces<f32> {
     let mut results = ResultSet(Pieces::empty());
     let OpFacts { range, domain: [min, max], monotone, widening, .. } = op.facts();
@@ -106,13 +129,12 @@ fn unary_pieces(op: Op, a: &Floats) -> Pieces<f32> {
     let is_monotone = matches!(monotone, [Monotonicity::Increasing | Monotonicity::Decreasing]);
     let is_split = monotone == [Monotonicity::SplitAtZero];
     if !is_monotone && !is_split {
-        let [low, high] = range;
-        match a.pieces.hull() {
-            Some([x, y]) if op == Op::Fract && x == y && x.is_finite() => {
-                results.add_hull(&[eval(op, &[x])])
-            }
-            _ => results.add(low, high),
-        }
+        let is_finite = a.low() >= f32::MIN && a.high() <= f32::MAX;
+        let [low, high] = match monotone {
+            [Monotonicity::Periodic] if is_finite => lowered(op, &[*a]),
+            _ => range,
+        };
+        results.add(low, high);
         return results.0;
     }
     for [low, high] in a.pieces.iter() {
@@ -198,8 +220,10 @@ pub(super) fn transfer_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: 
         Op::Pow => power(a, b, nan),
         // The angle of two infinities is NaN.
         Op::Atan2 => {
-            let [low, high] = op.facts().range;
-            Floats { nan: nan || (is_infinite(a) && is_infinite(b)), ..Floats::between(low, high) }
+            let creates_nan = is_infinite(a) && is_infinite(b);
+            let [low, high] =
+                if nan || creates_nan { op.facts().range } else { lowered(op, &[*a, *b]) };
+            Floats { nan: nan || creates_nan, ..Floats::between(low, high) }
         }
         Op::Rem => Floats {
             nan: nan || is_infinite(a) || is_infinite(b) || b.pieces.contains(0.0),
@@ -397,6 +421,30 @@ pub(super) fn smoothstep(low: &Floats, high: &Floats, x: &Floats, nan: Nan) -> F
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn periodic_operations_and_angles_are_bounded() {
+        let of = |op: Op, ranges: &[[f32; 2]]| {
+            let operand = |&[low, high]: &[f32; 2]| Bounds::Float(Floats::between(low, high));
+            let operands: Vec<_> = ranges.iter().map(operand).collect();
+            let bounds = transfer(op, &operands, false, Nan::Suppress);
+            assert!(!bounds.floats().nan);
+            [bounds.floats().low(), bounds.floats().high()]
+        };
+        let assert_near = |[low, high]: [f32; 2], [min, max]: [f32; 2]| {
+            assert!((low - min).abs() < 3e-6 && (high - max).abs() < 3e-6, "[{low}, {high}]");
+        };
+        assert_near(of(Op::Sin, &[[0.25, 0.5]]), [0.247404, 0.479426]);
+        assert_near(of(Op::Sin, &[[0.25, 2.0]]), [0.247404, 1.0]);
+        assert_near(of(Op::Cos, &[[-0.5, 4.0]]), [-1.0, 1.0]);
+        assert_near(of(Op::Tan, &[[-0.5, 0.5]]), [-0.546302, 0.546302]);
+        assert_near(of(Op::Fract, &[[3.25, 3.75]]), [0.25, 0.75]);
+        let [half_pi, pi] = [std::f32::consts::FRAC_PI_2, std::f32::consts::PI];
+        assert_near(of(Op::Atan2, &[[0.5, 1.0], [0.5, 1.0]]), [0.463648, 1.107149]);
+        assert_near(of(Op::Atan2, &[[0.5, 1.0], [-1.0, 1.0]]), [0.463648, 2.677945]);
+        assert_near(of(Op::Atan2, &[[-1.0, 1.0], [0.0, 1.0]]), [-pi, pi]);
+        assert_near(of(Op::Atan2, &[[-1.0, 1.0], [1e-30, 1.0]]), [-half_pi, half_pi]);
+    }
 
     #[test]
     fn quotients_split_at_zero() {

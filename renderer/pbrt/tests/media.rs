@@ -3,6 +3,7 @@
 use lightbound::geometry::Primitive;
 use lightbound::material::Material;
 use lightbound::medium::{Medium, MediumInterface, MediumPoint};
+use lightbound::settings::MethodName;
 use lightbound_math::spectrum::blackbody_radiance;
 use lightbound_math::{Vec3, vec3};
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
@@ -27,7 +28,15 @@ const DENSITIES: [(&str, &str); 2] = [
 
 /// Loads a scene; returns its warnings, too.
 fn load(text: &str) -> (Result<LoadedScene, SceneError>, Vec<String>) {
-    let overrides = Overrides { resolution: Some((8, 8)), ..Overrides::default() };
+    load_with_integrator(text, None)
+}
+
+/// Loads a scene with an integrator instead of its own.
+fn load_with_integrator(
+    text: &str,
+    integrator: Option<MethodName>,
+) -> (Result<LoadedScene, SceneError>, Vec<String>) {
+    let overrides = Overrides { resolution: Some((8, 8)), integrator, ..Overrides::default() };
     let mut diagnostics = Diagnostics::new(false);
     let shaders = DENSITIES.map(|(name, text)| {
         (name.to_owned(), Arc::new(Shader::parse(name, text).expect("the shader is valid")))
@@ -270,6 +279,14 @@ fn integrators_of_surfaces_ignore_media_with_one_warning() {
     {
         let loaded = load_clean(&format!("{integrator} {world}"));
         assert_eq!((primitives(&loaded).len(), loaded.scene.media.len()), (2, 1));
+    }
+    let load = |file: &str, method| load_with_integrator(&format!("{file} {world}"), Some(method));
+    for file in ["", "Integrator \"path\"", "Integrator \"volpath\"", "Integrator \"lightcuts\""] {
+        let (loaded, warnings) = load(file, MethodName::Path);
+        assert!(warnings.len() == 1 && warnings[0].contains("\"volpath\" renders"), "{warnings:?}");
+        assert!(loaded.unwrap().scene.media.is_empty());
+        let (loaded, warnings) = load(file, MethodName::Volpath);
+        assert!(warnings.is_empty() && loaded.unwrap().scene.media.len() == 1, "{warnings:?}");
     }
     // Media that no surface uses are not missed.
     load_clean(r#"Integrator "path" WorldBegin MakeNamedMedium "m" "string type" "homogeneous""#);

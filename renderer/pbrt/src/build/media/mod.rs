@@ -17,7 +17,6 @@ use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
 use lightbound::choice::Choice;
 use lightbound::medium::{Field, Homogeneous, Medium, MediumInterface, MediumPoint};
-use lightbound::settings::{IntegratorSettings, MethodName};
 use lightbound::suggestion::did_you_mean;
 use lightbound_math::{Transform, Vec3};
 pub(super) use phase::asymmetry;
@@ -65,9 +64,9 @@ impl Media {
 /// Types of media.
 const MEDIA: [&str; 6] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb", "shader"];
 
-/// Integrators of pbrt-v4 that ignore media, there as well.
-const SURFACE_INTEGRATORS: [&str; 6] =
-    ["path", "simplepath", "lightpath", "randomwalk", "sppm", "function"];
+/// Integrators that ignore media, in pbrt-v4 as well.
+const SURFACE_INTEGRATORS: [&str; 7] =
+    ["path", "simplepath", "lightpath", "randomwalk", "sppm", "function", "ambientocclusion"];
 
 impl Builder<'_> {
     /// Builds all media. If the integrator ignores media, only checks their types, and warns if
@@ -76,17 +75,19 @@ impl Builder<'_> {
         &mut self,
         d: &Description,
         overrides: &Overrides,
-        settings: &IntegratorSettings,
     ) -> Result<(), SceneError> {
         for medium in &d.media {
             self.check_supported("medium", &medium.entity, &MEDIA, |_| None)?;
         }
-        if let Some(name) = surface_integrator(d, overrides, settings) {
+        if let Some(name) = surface_integrator(d, overrides) {
             let shapes = d.all_shapes().filter_map(|shape| shape.media);
             let has_media =
                 shapes.count() > 0 || d.camera.as_ref().is_some_and(|c| c.medium.is_some());
             if has_media {
-                let location = d.integrator.as_ref().map(|integrator| &integrator.location);
+                let location = match overrides.integrator {
+                    None => d.integrator.as_ref().map(|integrator| &integrator.location),
+                    Some(_) => None,
+                };
                 let message = format!("integrator \"{name}\" does not render participating media");
                 let fallback = "empty space; \"volpath\" renders them";
                 self.diagnostics.warn(location, message, fallback)?;
@@ -234,20 +235,11 @@ pub(super) fn non_negative(entity: &Entity, name: &str, default: f32) -> Result<
 }
 
 /// Returns the name of the integrator, if it ignores media.
-fn surface_integrator<'a>(
-    d: &'a Description,
-    overrides: &Overrides,
-    settings: &IntegratorSettings,
-) -> Option<&'a str> {
-    let method = settings.method.name();
-    match method {
-        MethodName::Path => {}
-        MethodName::Lightcuts => return None,
-        MethodName::AmbientOcclusion => return Some(method.name()),
-    }
-    // Without an integrator, pbrt-v4 uses `volpath`.
-    let name = d.integrator.as_ref()?.name.as_str();
-    let is_overridden =
-        overrides.integrator.is_some() && MethodName::from_name(name) != Some(method);
-    (!is_overridden && SURFACE_INTEGRATORS.contains(&name)).then_some(name)
+fn surface_integrator<'a>(d: &'a Description, overrides: &Overrides) -> Option<&'a str> {
+    let name = match overrides.integrator {
+        Some(method) => method.name(),
+        // Without an integrator, pbrt-v4 uses `volpath`.
+        None => d.integrator.as_ref()?.name.as_str(),
+    };
+    SURFACE_INTEGRATORS.contains(&name).then_some(name)
 }

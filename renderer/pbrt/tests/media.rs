@@ -368,6 +368,16 @@ fn invalid_media_are_errors() {
         (r#""shader" "string filename" "diffuse""#, "is a BRDF, not a density"),
         (r#""shader" "string filename" "pole.wgsl""#, "has no upper bound; limit it"),
         (r#""shader" "string filename" "haze.wgsl" "float height" 10"#, "is 10, out of range"),
+        (
+            r#""shader" "string filename" "haze.wgsl" "float heigth" 1"#,
+            "is not a parameter of the shader (shader haze.wgsl of medium \"m\"); \
+             did you mean \"height\"?\nthe shader takes\n",
+        ),
+        (r#""shader" "string filename" "haze.wgsl" "rgb sigma_b" 1"#, "did you mean \"sigma_a\"?"),
+        (
+            r#""shader" "string filename" "haze.wgsl" "string height" "x""#,
+            "of medium \"m\"); write \"float height\"\nthe shader takes",
+        ),
         (r#""nanovdb""#, "needs a file"),
         (r#""nanovdb" "string filename" "nosuch.nvdb""#, "cannot be read"),
         (r#""uniformgrid""#, "needs densities"),
@@ -407,7 +417,9 @@ fn invalid_media_are_errors() {
     let textured = "WorldBegin Texture \"t\" \"float\" \"checkerboard\"
         MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
         \"texture height\" \"t\"";
-    assert!(error(textured).contains("\"height\" is a texture"));
+    assert!(error(textured).contains("\"texture height\" is a texture"));
+    let undefined = textured.replace("\"t\" \"float\"", "\"u\" \"float\"");
+    assert!(error(&undefined).contains("texture \"t\" is not defined"));
     let surface = "WorldBegin Material \"shader\" \"string filename\" \"henyey_greenstein\"";
     assert!(error(surface).contains("is a phase function, not a BRDF"));
     let flat = "WorldBegin Scale 1 0 1 MakeNamedMedium \"m\" \"string type\" \"uniformgrid\"

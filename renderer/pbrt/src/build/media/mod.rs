@@ -10,6 +10,7 @@ mod phase;
 pub(super) mod presets;
 mod shader;
 
+use super::shader_material::check_unused;
 use super::{Builder, Overrides, transform};
 use crate::describe::{Description, MediumEntity, ShapeEntity};
 use crate::diagnostics::SceneError;
@@ -109,13 +110,18 @@ impl Builder<'_> {
         &mut self,
         MediumEntity { name, entity, ctm }: &MediumEntity,
     ) -> Result<Medium, SceneError> {
+        let mut density = None;
         let field: Box<dyn Field> = match entity.name.as_str() {
             "homogeneous" => Box::new(self.homogeneous(entity)?),
             "uniformgrid" => Box::new(self.uniform_grid(entity)?),
             "rgbgrid" => Box::new(self.rgb_grid(entity)?),
             "nanovdb" => Box::new(self.nanovdb(entity)?),
             "cloud" => Box::new(self.cloud(entity)?),
-            "shader" => Box::new(self.shader_field(entity, name)?),
+            "shader" => {
+                let (field, shader_use) = self.shader_field(entity, name)?;
+                density = Some(shader_use);
+                Box::new(field)
+            }
             other => unreachable!("the medium \"{other}\" is in `MEDIA`"),
         };
         // Without bounds, a medium is the same in all spaces.
@@ -124,8 +130,14 @@ impl Builder<'_> {
             (Some(_), Ok(ctm)) => transform(entity, *ctm)?,
             (Some(_), Err(fault)) => return Err(fault.error(&entity.location, "medium")),
         };
-        let phase = self.phase(entity, name)?;
-        self.warn_unused(entity)?;
+        let (phase, phase_shader) = self.phase(entity, name)?;
+        match &density {
+            Some(density) => {
+                let shaders: Vec<_> = [density].into_iter().chain(&phase_shader).collect();
+                check_unused(&shaders, &shader::PARAMETERS)?;
+            }
+            None => self.warn_unused(entity)?,
+        }
         let medium = Medium::new(name.clone(), transform, field, phase);
         let [_, majorant] = medium.majorants.density_range();
         if !(majorant * medium.field.extinction()).is_finite() {

@@ -11,8 +11,8 @@ use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Source};
 use lightbound_shader::Shader;
 use std::sync::Arc;
 
-/// Densities that scenes may name.
-const DENSITIES: [(&str, &str); 2] = [
+/// Densities and phase functions that scenes may name.
+const SHADERS: [(&str, &str); 3] = [
     (
         "haze.wgsl",
         "struct Medium {
@@ -24,6 +24,7 @@ const DENSITIES: [(&str, &str); 2] = [
         fn emission(p: vec3f, m: Medium) -> vec3f { return vec3f(p.z); }",
     ),
     ("pole.wgsl", "fn density(p: vec3f) -> f32 { return 1.0 / p.x; }"),
+    ("loud.wgsl", "fn phase(wi: vec3f, wo: vec3f) -> f32 { return 1.0; }"),
 ];
 
 /// Loads a scene; returns its warnings, too.
@@ -38,7 +39,7 @@ fn load_with_integrator(
 ) -> (Result<LoadedScene, SceneError>, Vec<String>) {
     let overrides = Overrides { resolution: Some((8, 8)), integrator, ..Overrides::default() };
     let mut diagnostics = Diagnostics::new(false);
-    let shaders = DENSITIES.map(|(name, text)| {
+    let shaders = SHADERS.map(|(name, text)| {
         (name.to_owned(), Arc::new(Shader::parse(name, text).expect("the shader is valid")))
     });
     let source = Source::memory("m.pbrt", text);
@@ -348,6 +349,21 @@ fn densities_may_be_shaders() {
     assert_eq!(point, MediumPoint { extinction, albedo, emission });
     assert_eq!(at(&medium, vec3(0.5, 3.5, 0.5)).extinction, Vec3::ZERO);
     assert_eq!(medium.majorants.density_range(), [0.0, 4.0]);
+}
+
+#[test]
+fn integrals_of_phase_functions_are_checked_once() {
+    let medium = |name: &str| {
+        format!(
+            "MakeNamedMedium \"{name}\" \"string type\" \"homogeneous\"
+             \"string phase\" \"loud.wgsl\" "
+        )
+    };
+    let (loaded, warnings) = load(&format!("WorldBegin {} {}", medium("a"), medium("b")));
+    assert!(loaded.is_ok() && warnings.len() == 1, "{warnings:?}");
+    for part in ["m.pbrt:1:", "loud.wgsl", "integral over the sphere is 12.566", "not 1"] {
+        assert!(warnings[0].contains(part), "{warnings:?}");
+    }
 }
 
 #[test]

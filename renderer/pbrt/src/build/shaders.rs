@@ -240,6 +240,11 @@ impl Builder<'_> {
         let value_warning = self_check::check_values(binding, &instance)
             .err()
             .map(|problem| format!("shader {name}: {problem}"));
+        let is_phase = program.kind() == ShaderKind::Phase;
+        let integral_warning = is_phase
+            .then(|| self_check::check_normalization(binding, &instance).err())
+            .flatten()
+            .map(|problem| format!("phase function {name}: {problem}"));
         let sampler_problem = binding
             .program
             .has_sampler
@@ -252,6 +257,13 @@ impl Builder<'_> {
         }
         if let Some(message) = value_warning {
             self.warn(entity, message, "it is not changed; lightcuts and --light-sampling material-tree may drop negative values, and surfaces with this material may be too dark or too bright, or lose samples")?;
+        }
+        if let Some(message) = integral_warning {
+            self.warn(
+                entity,
+                message,
+                "it is not changed; media with it scatter too much or too little light",
+            )?;
         }
         if let Some(message) = sampler_warning {
             self.shaders

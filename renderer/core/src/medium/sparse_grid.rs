@@ -247,11 +247,10 @@ impl SparseGrid {
     /// Returns the range of values in a box.
     pub fn range(&self, b: Aabb) -> [f32; 2] {
         let corners = self.corners(b);
-        if corners.iter().all(|corner| corner.abs().max_element() <= MAX_COORDINATE) {
-            if let Some(range) = bounds_in_cells(corners, |cell, i| self.sample(neighbour(cell, i)))
-            {
-                return range;
-            }
+        if corners.iter().all(|corner| corner.abs().max_element() <= MAX_COORDINATE)
+            && let Some(range) = bounds_in_cells(corners, |cell, i| self.sample(neighbour(cell, i)))
+        {
+            return range;
         }
         let points = points(corners);
         let keys = points.map(|p| shift(p, 7));

@@ -47,7 +47,7 @@ Keys of cases and of [defaults]:
   resolution, spp, seed        instead of the scene's
   depth = 8                    maximum scattering events on a path, instead of the scene's
   sampler = \"sobol\"            or \"independent\", instead of the scene's
-  integrator = \"path\"          or \"lightcuts\", instead of the scene's
+  integrator = \"path\"          or \"volpath\", \"lightcuts\", instead of the scene's
   accel = \"auto\"               or \"builtin\", \"embree\"
   layer = \"specular\"           exact cases: a component of the light, or light_NAME, instead of all
   reference-spp                samples per pixel of the reference; by default 64 × spp

@@ -48,7 +48,7 @@ fn help_and_version_are_printed() {
 fn errors_in_options_name_the_remedy() {
     let dir = SceneDir::new();
     let cases: [(&[&str], &str); 30] = [
-        (&["--integrator", "magic"], "path, lightcuts"),
+        (&["--integrator", "magic"], "path, volpath, lightcuts"),
         (&["--error", "-1"], "as in 0.02"),
         (&["--error-mode", "sum"], "cluster, total"),
         (&["--max-cut", "0"], "from 1 to 2147483647"),

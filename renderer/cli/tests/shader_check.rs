@@ -71,6 +71,17 @@ fn check_validates_values_and_samplers() {
 }
 
 #[test]
+fn check_integrates_phase_functions() {
+    let check = |value: &str| {
+        let shader = format!("fn phase(wi: vec3f, wo: vec3f) -> f32 {{ return {value}; }}");
+        ShaderDir::new(&shader).shader("check", &[]).assert()
+    };
+    check("0.07957747").success().stderr("");
+    let loud = check("1.0").code(1).stdout(contains("integral   12.5664\n"));
+    loud.stderr(contains("not normalized: its integral over the sphere is 12.5664, not 1"));
+}
+
+#[test]
 fn unknown_clauses_are_warnings_with_a_suggestion() {
     let shader = "struct Material {\n    /// Albedo. rnage: [0, 1], default: 0.5\n    kd: f32,\n}
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd); }";

@@ -199,6 +199,25 @@ fn check_samples_and_bounds_the_unit_cube() {
         .stderr(contains("warning: the density has no upper bound").and(contains("with min")));
     let infinite = check("fn density(p: vec3f) -> f32 { return 1.0 / max(p.x - 0.5, 0.0); }");
     infinite.code(1).stderr(contains("warning: the density is infinite at a sampled position"));
+    let fire = |functions: &str| {
+        check(&format!("fn density(p: vec3f) -> f32 {{ return p.x; }} {functions}"))
+    };
+    let colours = fire(
+        "fn albedo(p: vec3f) -> vec3f { return vec3f(p.x, 0.25, 3.0); }
+         fn emission(p: vec3f) -> vec3f { return vec3f(1.0 + p.y, 2.0, 2.0 * p.z); }",
+    );
+    colours
+        .success()
+        .stderr("")
+        .stdout(contains("albedo     from 0 to 1").and(contains("emission   from 0 to 2")));
+    let pole = fire("fn emission(p: vec3f) -> vec3f { return vec3f(1.0 / abs(p.x)); }");
+    pole.code(1).stderr(contains("warning: the emission is infinite at a sampled position"));
+    for dark in ["sqrt(-1.0 - p.x)", "-p.x"] {
+        let dark = fire(&format!("fn emission(p: vec3f) -> vec3f {{ return vec3f({dark}); }}"));
+        dark.success().stderr(contains("warning: the emission is 0 at all sampled positions"));
+    }
+    let black = fire("fn albedo(p: vec3f) -> vec3f { return vec3f(-0.5); }");
+    black.success().stderr(contains("warning: the albedo is 0 at all sampled positions"));
     // An infinite bound of the cube alone, which smaller cells do not have.
     let cancelled = "fn density(p: vec3f) -> f32 { return 1.0 / (1.0 + p.x - p.y); }";
     check(&cancelled.replace("1.0 + p.x", "1.125 + p.x")).success().stderr("");

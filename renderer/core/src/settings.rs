@@ -115,7 +115,8 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns the name of the integrator.
+    /// Returns the name of the integrator. The path tracer is `path`, whether the scene has media or
+    /// not.
     pub fn name(&self) -> MethodName {
         match self {
             Method::Path(_) => MethodName::Path,
@@ -207,7 +208,8 @@ impl Cut {
 choice! {
     /// Integrators by name.
     MethodName: Path {
-        Path = "path": "Path tracing: global illumination",
+        Path = "path": "Path tracing: global illumination, without participating media",
+        Volpath = "volpath": "Path tracing: global illumination, with participating media",
         Lightcuts = "lightcuts": "Direct light of many lights, by clusters with bounded errors",
         AmbientOcclusion = "ambientocclusion":
             "How much of the hemisphere above each surface is open, without materials and lights",

@@ -3,6 +3,7 @@
 use lightbound::geometry::Primitive;
 use lightbound::material::Material;
 use lightbound::medium::{Medium, MediumInterface, MediumPoint};
+use lightbound::settings::MethodName;
 use lightbound_math::spectrum::blackbody_radiance;
 use lightbound_math::{Vec3, vec3};
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
@@ -10,8 +11,8 @@ use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Source};
 use lightbound_shader::Shader;
 use std::sync::Arc;
 
-/// Densities that scenes may name.
-const DENSITIES: [(&str, &str); 2] = [
+/// Densities and phase functions that scenes may name.
+const SHADERS: [(&str, &str); 3] = [
     (
         "haze.wgsl",
         "struct Medium {
@@ -23,13 +24,22 @@ const DENSITIES: [(&str, &str); 2] = [
         fn emission(p: vec3f, m: Medium) -> vec3f { return vec3f(p.z); }",
     ),
     ("pole.wgsl", "fn density(p: vec3f) -> f32 { return 1.0 / p.x; }"),
+    ("loud.wgsl", "fn phase(wi: vec3f, wo: vec3f) -> f32 { return 1.0; }"),
 ];
 
 /// Loads a scene; returns its warnings, too.
 fn load(text: &str) -> (Result<LoadedScene, SceneError>, Vec<String>) {
-    let overrides = Overrides { resolution: Some((8, 8)), ..Overrides::default() };
+    load_with_integrator(text, None)
+}
+
+/// Loads a scene with an integrator instead of its own.
+fn load_with_integrator(
+    text: &str,
+    integrator: Option<MethodName>,
+) -> (Result<LoadedScene, SceneError>, Vec<String>) {
+    let overrides = Overrides { resolution: Some((8, 8)), integrator, ..Overrides::default() };
     let mut diagnostics = Diagnostics::new(false);
-    let shaders = DENSITIES.map(|(name, text)| {
+    let shaders = SHADERS.map(|(name, text)| {
         (name.to_owned(), Arc::new(Shader::parse(name, text).expect("the shader is valid")))
     });
     let source = Source::memory("m.pbrt", text);
@@ -271,6 +281,14 @@ fn integrators_of_surfaces_ignore_media_with_one_warning() {
         let loaded = load_clean(&format!("{integrator} {world}"));
         assert_eq!((primitives(&loaded).len(), loaded.scene.media.len()), (2, 1));
     }
+    let load = |file: &str, method| load_with_integrator(&format!("{file} {world}"), Some(method));
+    for file in ["", "Integrator \"path\"", "Integrator \"volpath\"", "Integrator \"lightcuts\""] {
+        let (loaded, warnings) = load(file, MethodName::Path);
+        assert!(warnings.len() == 1 && warnings[0].contains("\"volpath\" renders"), "{warnings:?}");
+        assert!(loaded.unwrap().scene.media.is_empty());
+        let (loaded, warnings) = load(file, MethodName::Volpath);
+        assert!(warnings.is_empty() && loaded.unwrap().scene.media.len() == 1, "{warnings:?}");
+    }
     // Media that no surface uses are not missed.
     load_clean(r#"Integrator "path" WorldBegin MakeNamedMedium "m" "string type" "homogeneous""#);
 }
@@ -334,6 +352,21 @@ fn densities_may_be_shaders() {
 }
 
 #[test]
+fn integrals_of_phase_functions_are_checked_once() {
+    let medium = |name: &str| {
+        format!(
+            "MakeNamedMedium \"{name}\" \"string type\" \"homogeneous\"
+             \"string phase\" \"loud.wgsl\" "
+        )
+    };
+    let (loaded, warnings) = load(&format!("WorldBegin {} {}", medium("a"), medium("b")));
+    assert!(loaded.is_ok() && warnings.len() == 1, "{warnings:?}");
+    for part in ["m.pbrt:1:", "loud.wgsl", "integral over the sphere is 12.566", "not 1"] {
+        assert!(warnings[0].contains(part), "{warnings:?}");
+    }
+}
+
+#[test]
 fn invalid_media_are_errors() {
     let of_medium = |parameters: &str| {
         error(&format!("WorldBegin MakeNamedMedium \"m\" \"string type\" {parameters}"))
@@ -351,6 +384,16 @@ fn invalid_media_are_errors() {
         (r#""shader" "string filename" "diffuse""#, "is a BRDF, not a density"),
         (r#""shader" "string filename" "pole.wgsl""#, "has no upper bound; limit it"),
         (r#""shader" "string filename" "haze.wgsl" "float height" 10"#, "is 10, out of range"),
+        (
+            r#""shader" "string filename" "haze.wgsl" "float heigth" 1"#,
+            "is not a parameter of the shader (shader haze.wgsl of medium \"m\"); \
+             did you mean \"height\"?\nthe shader takes\n",
+        ),
+        (r#""shader" "string filename" "haze.wgsl" "rgb sigma_b" 1"#, "did you mean \"sigma_a\"?"),
+        (
+            r#""shader" "string filename" "haze.wgsl" "string height" "x""#,
+            "of medium \"m\"); write \"float height\"\nthe shader takes",
+        ),
         (r#""nanovdb""#, "needs a file"),
         (r#""nanovdb" "string filename" "nosuch.nvdb""#, "cannot be read"),
         (r#""uniformgrid""#, "needs densities"),
@@ -390,7 +433,9 @@ fn invalid_media_are_errors() {
     let textured = "WorldBegin Texture \"t\" \"float\" \"checkerboard\"
         MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
         \"texture height\" \"t\"";
-    assert!(error(textured).contains("\"height\" is a texture"));
+    assert!(error(textured).contains("\"texture height\" is a texture"));
+    let undefined = textured.replace("\"t\" \"float\"", "\"u\" \"float\"");
+    assert!(error(&undefined).contains("texture \"t\" is not defined"));
     let surface = "WorldBegin Material \"shader\" \"string filename\" \"henyey_greenstein\"";
     assert!(error(surface).contains("is a phase function, not a BRDF"));
     let flat = "WorldBegin Scale 1 0 1 MakeNamedMedium \"m\" \"string type\" \"uniformgrid\"

@@ -108,6 +108,9 @@ pub enum ShaderKind {
 }
 
 impl ShaderKind {
+    /// All kinds, in order of precedence.
+    const ALL: [ShaderKind; 3] = [ShaderKind::Brdf, ShaderKind::Phase, ShaderKind::Density];
+
     /// The name of what the shader describes: `a BRDF`.
     pub fn name(self) -> &'static str {
         match self {
@@ -380,11 +383,30 @@ impl ShaderError {
 impl Shader {
     /// Parses and checks a shader; `name` is its file name, for messages.
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
+        Shader::parse_kinds(name, source, &ShaderKind::ALL)
+    }
+
+    /// Parses a shader that should be of a kind: if it is of none, the error says what is missing
+    /// for this kind. The shader may be of another kind.
+    pub fn parse_expecting(
+        name: &str,
+        source: &str,
+        kind: ShaderKind,
+    ) -> Result<Shader, ShaderError> {
+        Shader::parse_kinds(name, source, &[kind])
+    }
+
+    /// Parses a shader; `expected` are the kinds that messages mention.
+    fn parse_kinds(
+        name: &str,
+        source: &str,
+        expected: &[ShaderKind],
+    ) -> Result<Shader, ShaderError> {
         // Some editors write a byte order mark.
         let mut source = Source::new(name, source.strip_prefix('\u{feff}').unwrap_or(source));
         parse::add_surface_point(&mut source)?;
         let (module, info) = parse::parse(&source)?;
-        let contract = contract::check(&source, &module)?;
+        let contract = contract::check(&source, &module, expected)?;
         annotations::reject_stray(&source)?;
         let annotations::ModuleDocs { sides, includes_cosine, description } =
             annotations::module(&source, contract.kind)?;

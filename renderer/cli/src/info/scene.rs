@@ -6,7 +6,6 @@ use crate::console::{bytes, count};
 use crate::contents::{self, Elements, OtherLights};
 use crate::memory;
 use crate::render::{AvailableLayers, film_layers, film_options};
-use lightbound::choice::Choice;
 use lightbound::integrator;
 use lightbound::material::Material;
 use lightbound::medium::Medium;
@@ -194,7 +193,7 @@ impl SceneInfo {
             "samples_per_pixel": sampling.spp,
             "sampler": self.sampler(),
             "seed": sampling.seed,
-            "integrator": settings.integrator.method.name().name(),
+            "integrator": self.integrator,
             "max_depth": settings.integrator.max_depth,
             "surfaces": Elements::stored(&scene.geometry).json(),
             "surfaces_with_instances": Elements::instanced(&scene.geometry).json(),

@@ -115,8 +115,8 @@ impl Args {
         }
         if self.layers.contains(&LayerName::Media) && !available.has_channel("collisions") {
             return Err(Error::option(
-                "--layers media needs a scene with participating media, and the integrator path",
-                "leave `media` out",
+                "--layers media needs a scene with participating media, and the integrator volpath",
+                "leave `media` out, or add --integrator volpath if the scene has media",
             ));
         }
         let component = self.layers.iter().find(|layer| COMPONENTS.contains(layer));
@@ -125,8 +125,10 @@ impl Args {
         {
             let name = name.get_name();
             return Err(Error::option(
-                format!("--layers {name} needs the integrator path"),
-                format!("leave `{name}` out, or add --integrator path"),
+                format!("--layers {name} needs the integrator path or volpath"),
+                format!(
+                    "leave `{name}` out, or add --integrator path, or volpath if the scene has media"
+                ),
             ));
         }
         let groups = film_options(&self.layers, available).components.light_groups;
@@ -291,7 +293,7 @@ mod tests {
             error("beauty,lightgroups", lightcuts).unwrap().contains("needs the integrator path")
         );
         assert!(error("cuts", AVAILABLE).unwrap().contains("needs the integrator lightcuts"));
-        assert!(error("media", AVAILABLE).unwrap().contains("participating media"));
+        assert!(error("media", AVAILABLE).unwrap().contains("the integrator volpath"));
         let many = AvailableLayers { light_groups: 5000, ..AVAILABLE };
         assert!(error("lightgroups", many).unwrap().contains("5000 light groups"));
     }

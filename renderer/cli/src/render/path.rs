@@ -4,9 +4,7 @@ use crate::Error;
 use crate::numbers::choice;
 use lightbound::choice::Choice;
 use lightbound::part::Attributes;
-use lightbound::settings::{
-    BsdfSampling, Guiding, LightSampling, Method, MethodName, PathSettings,
-};
+use lightbound::settings::{BsdfSampling, Guiding, LightSampling, Method, PathSettings};
 use lightbound_image::write::Attribute;
 use lightbound_pbrt::build::PathOverrides;
 
@@ -53,10 +51,12 @@ impl PathArgs {
             (Method::Path(_), _) | (_, None) => Ok(()),
             (_, Some((option, _))) => Err(Error::Option {
                 message: format!(
-                    "{option} applies only to the path integrator; this render uses {}",
+                    "{option} applies only to path and volpath; this render uses {}",
                     method.name().name()
                 ),
-                help: format!("add --integrator {}, or omit {option}", MethodName::Path.name()),
+                help: format!(
+                    "add --integrator path, or volpath if the scene has media, or omit {option}"
+                ),
             }),
         }
     }

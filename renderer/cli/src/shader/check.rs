@@ -8,13 +8,12 @@ use crate::{Error, Exit};
 use lightbound::material::parameters::{self, format_table};
 use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
 use lightbound::math::{Aabb, Transform, Vec3};
-use lightbound::medium::{
-    Field, MajorantTree, MediumPoint, ShaderField, ShaderFieldSettings, TreeOptions,
-};
+use lightbound::medium::{Field, MajorantTree, ShaderField, ShaderFieldSettings, TreeOptions};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
 use lightbound_shader::{
-    Arena, Entry, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target, medium, passes,
+    Arena, Batch, Entry, Parameter, Settings, Shader, ShaderKind, SurfaceSides, Target, medium,
+    passes,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,8 +27,9 @@ Examples:
 
 Without --target, instructions are counted for every instruction set. A density is sampled and
 bounded in the unit cube, with the default parameters.
-The exit code is 1 if values at sampled directions or positions are negative or not finite, or
-if sample and pdf disagree. Negative densities and NaN are 0.";
+The exit code is 1 if values at sampled directions or positions are negative or not finite, if
+sample and pdf disagree, or if the integral of a phase function is not 1. Negative densities and NaN
+are 0.";
 
 /// Options of `shader check`.
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     })?;
     let checks = match missing_input(&shader) {
         Some(missing_input) => Checks::skipped(&shader, &missing_input),
-        None if shader.kind() == ShaderKind::Density => Checks::density(&shader, &settings)?,
+        None if shader.kind() == ShaderKind::Density => {
+            Checks::density(&shader, &settings, target)?
+        }
         None => Checks::scattering(&shader, &settings, target)?,
     };
     let property = |name: &str, text: String| vec![name.to_owned(), text];
@@ -117,7 +119,8 @@ struct Checks {
     /// Names and results.
     properties: Vec<(&'static str, String)>,
     warnings: Vec<String>,
-    /// Whether values are negative or not finite, or `sample` and `pdf` disagree.
+    /// Whether values are negative or not finite, `sample` and `pdf` disagree, or a phase function
+    /// is not normalized.
     failed: bool,
 }
 
@@ -167,13 +170,18 @@ impl Checks {
             }
         };
         checks.properties = vec![("values", values.into()), ("sampler", sampler.into())];
+        if shader.kind() == ShaderKind::Phase
+            && let Err(error) = self_check::check_normalization(&binding, &instance)
+        {
+            checks.properties.push(("integral", format!("{:.4}", error.integral)));
+            checks.warnings.push(format!("the phase function is not normalized: {error}"));
+            checks.failed = true;
+        }
         Ok(checks)
     }
 
     /// Checks a density in the unit cube, where media are by default.
-    fn density(shader: &Shader, settings: &Settings) -> Result<Checks, Error> {
-        /// Sampled positions.
-        const POINTS: usize = 4096;
+    fn density(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
         /// Cells of the cube in which the density is bounded.
         const CELLS: usize = 4096;
         let parameters =
@@ -198,12 +206,12 @@ impl Checks {
         if max == 0.0 {
             warnings.push("the density is 0 at all sampled positions of the unit cube".into());
         }
-        let unlimited = |point: &MediumPoint| !point.emission.is_finite();
-        let infinite = [(!max.is_finite(), "density"), (points.iter().any(unlimited), "emission")];
-        for (_, name) in infinite.into_iter().filter(|(infinite, _)| *infinite) {
-            warnings.push(format!(
-                "the {name} is infinite at a sampled position of the unit cube: limit it with min"
-            ));
+        let mut failed = !max.is_finite();
+        if failed {
+            warnings.push(
+                "the density is infinite at a sampled position of the unit cube: limit it with min"
+                    .into(),
+            );
         }
         if !bound.is_finite() {
             warnings.push(
@@ -217,13 +225,64 @@ impl Checks {
             true => format!("at most {bound} in the unit cube"),
             false => "none in the unit cube".into(),
         };
-        let failed = infinite.iter().any(|(infinite, _)| *infinite);
-        Ok(Checks { properties: vec![("values", values), ("bound", bound)], warnings, failed })
+        let mut properties = vec![("values", values), ("bound", bound)];
+        for (name, [min, max]) in ranges_of_colours(shader, settings, &parameters, target)? {
+            properties.push((name, format!("from {min} to {max}")));
+            if max == 0.0 {
+                warnings.push(format!("the {name} is 0 at all sampled positions of the unit cube"));
+            }
+            if !max.is_finite() {
+                warnings.push(format!(
+                    "the {name} is infinite at a sampled position of the unit cube: limit it with \
+                     min"
+                ));
+                failed = true;
+            }
+        }
+        Ok(Checks { properties, warnings, failed })
     }
 }
 
 /// The sampler of a shader without `sample` and `pdf`.
 const BOUNDS_SAMPLER: &str = "derived from bounds";
+
+/// Returns the ranges of all channels of `fn albedo` and `fn emission` of a density over the unit
+/// cube, if the shader has them. Values are as the renderer clamps them.
+fn ranges_of_colours(
+    shader: &Shader,
+    settings: &Settings,
+    parameters: &[u32],
+    target: Target,
+) -> Result<Vec<(&'static str, [f32; 2])>, Error> {
+    let kernel = compile(&medium::properties(shader, settings)?, target)?;
+    // Poles are often at faces or at the centre, which are not bounded as those of the density are.
+    let grid =
+        (0..125).map(|i| 0.25 * Vec3::from_array([i % 5, i / 5 % 5, i / 25].map(|i| i as f32)));
+    let points: Vec<Vec3> = positions(POINTS).into_iter().chain(grid).collect();
+    let mut inputs = Batch::new(target, kernel.inputs().len(), points.len());
+    let mut outputs = Batch::new(target, kernel.outputs().len(), points.len());
+    for (row, p) in points.iter().enumerate() {
+        inputs.set_row(row, 0, &p.to_array().map(f32::to_bits));
+    }
+    for (index, &word) in parameters.iter().enumerate() {
+        inputs.fill_port(3 + index, word);
+    }
+    kernel.run(&[], &inputs, &mut outputs);
+    let range = |name: &'static str| {
+        let ports = kernel.outputs().iter().enumerate();
+        let ports = ports.filter(|(_, port)| port.name.split('.').next() == Some(name));
+        let values = ports.flat_map(|(port, _)| (0..points.len()).map(move |row| (row, port)));
+        let range = values
+            .map(|(row, port)| outputs.get(row, port))
+            .fold([f32::INFINITY, f32::NEG_INFINITY], |[min, max], x| [min.min(x), max.max(x)]);
+        (name, range)
+    };
+    let present = [(shader.has_albedo(), "albedo"), (shader.has_emission(), "emission")];
+    Ok(present.into_iter().filter(|(present, _)| *present).map(|(_, name)| range(name)).collect())
+}
+
+/// Positions at which a density is sampled.
+const POINTS: usize = 4096;
 
 /// Positions that fill the unit cube evenly: the sequence R₃ of Roberts 2018, *The unreasonable
 /// effectiveness of quasirandom sequences*.

@@ -7,8 +7,9 @@
 //! the tree, and know the range of their values.
 //!
 //! An interpolated value is clamped to the range of its eight samples, so that ranges bound it.
+//! Small boxes are bounded more tightly, see [`grid`](super::grid).
 
-use super::grid::trilinear;
+use super::grid::{bounds_in_cells, trilinear};
 use super::range_tree::{self, union};
 use glam::{DAffine3, DVec3};
 use lightbound_math::{Aabb, Vec3};
@@ -91,6 +92,18 @@ fn intersect(
     let high: [i32; 3] = std::array::from_fn(|axis| last[axis].min(end[axis]));
     let is_empty = (0..3).any(|axis| low[axis] > high[axis]);
     (!is_empty).then_some(([low, high], low == start && high == end))
+}
+
+/// Returns the first and last point of the grid on which values in a box depend.
+fn points(corners: [DVec3; 2]) -> [[i32; 3]; 2] {
+    let limit = DVec3::splat(MAX_COORDINATE);
+    let [first, last] = corners.map(|x| x.floor().clamp(-limit, limit));
+    [first, last + 1.0].map(|p| p.to_array().map(|x| x as i32))
+}
+
+/// Returns the i-th of the eight points around a cell between points.
+fn neighbour(cell: [i32; 3], i: usize) -> [i32; 3] {
+    std::array::from_fn(|axis| cell[axis] + (i >> axis & 1) as i32)
 }
 
 impl SparseGrid {
@@ -218,24 +231,28 @@ impl SparseGrid {
         let t = (index - base).as_vec3();
         let corner = base.clamp(-DVec3::splat(MAX_COORDINATE), DVec3::splat(MAX_COORDINATE));
         let corner = corner.to_array().map(|x| x as i32);
-        let neighbour =
-            |i: usize| std::array::from_fn(|axis| corner[axis] + (i >> axis & 1) as i32);
         if corner.iter().all(|x| x & 7 != 7) {
             // All samples are in one cell.
             return match self.find(corner) {
                 Cell::Constant(value) => value,
                 Cell::Leaf(leaf) => {
                     let leaf = &self.leaves[leaf as usize];
-                    trilinear(t, std::array::from_fn(|i| leaf[offset(neighbour(i), 3)]))
+                    trilinear(t, std::array::from_fn(|i| leaf[offset(neighbour(corner, i), 3)]))
                 }
             };
         }
-        trilinear(t, std::array::from_fn(|i| self.sample(neighbour(i))))
+        trilinear(t, std::array::from_fn(|i| self.sample(neighbour(corner, i))))
     }
 
     /// Returns the range of values in a box.
     pub fn range(&self, b: Aabb) -> [f32; 2] {
-        let points = self.points(b);
+        let corners = self.corners(b);
+        if corners.iter().all(|corner| corner.abs().max_element() <= MAX_COORDINATE)
+            && let Some(range) = bounds_in_cells(corners, |cell, i| self.sample(neighbour(cell, i)))
+        {
+            return range;
+        }
+        let points = points(corners);
         let keys = points.map(|p| shift(p, 7));
         let count = (0..3).map(|axis| i64::from(keys[1][axis]) - i64::from(keys[0][axis]) + 1);
         let count = count.fold(1i64, i64::saturating_mul);
@@ -262,8 +279,8 @@ impl SparseGrid {
         out
     }
 
-    /// Returns the first and last point of the grid on which values in a box depend.
-    fn points(&self, b: Aabb) -> [[i32; 3]; 2] {
+    /// Returns the corners of a box around another, in the space of indices.
+    fn corners(&self, b: Aabb) -> [DVec3; 2] {
         let (min, max) = (b.min.as_dvec3(), b.max.as_dvec3());
         let centre = self.index_from_point.transform_point3(0.5 * (min + max));
         let half = 0.5 * (max - min);
@@ -272,10 +289,7 @@ impl SparseGrid {
         // Far more than the rounding errors of double precision.
         let magnitude = self.index_from_point.translation.abs() + centre.abs() + extent + 1.0;
         let extent = extent + 1e-9 * magnitude;
-        let limit = DVec3::splat(MAX_COORDINATE);
-        let low = (centre - extent).floor().clamp(-limit, limit);
-        let high = (centre + extent).floor().clamp(-limit, limit) + 1.0;
-        [low, high].map(|p| p.to_array().map(|x| x as i32))
+        [centre - extent, centre + extent]
     }
 
     /// Adds the range of the points of a block in a box.
@@ -392,17 +406,27 @@ mod tests {
         assert_eq!(grid.value(vec3(3.5, -0.25, 0.125)), 0.375);
     }
 
+    #[test]
+    fn ranges_tighten_between_points() {
+        let grid = grid(DAffine3::IDENTITY);
+        let leaf = coordinates([[-3, -2, -1], [1, 2, 3]]).find(|&cell| hash(cell) < 30000.0);
+        let min = Vec3::from_array(leaf.unwrap().map(|x| 8.0 * x as f32 + 0.75));
+        let [low, high] = grid.range(Aabb { min, max: min + 1e-3 });
+        assert!(high - low < 300.0, "{low}..{high}");
+    }
+
     proptest! {
         #[test]
         fn ranges_contain_all_values(
             centre in prop::array::uniform3(-40.0f32..40.0),
-            size in prop::array::uniform3(0.0f32..30.0),
+            size in prop::array::uniform3((0.0f32..30.0, -20i32..=0)),
             angle in 0.0..6.0f64,
             points in prop::collection::vec(prop::array::uniform3(0.0f32..=1.0), 50),
         ) {
             let rotation = DMat3::from_quat(DQuat::from_rotation_z(angle) * DQuat::from_rotation_x(0.4));
             let grid = grid(DAffine3 { matrix3: 1.7 * rotation, translation: DVec3::new(3.0, -2.0, 0.1) });
-            let (min, size) = (Vec3::from_array(centre), Vec3::from_array(size));
+            let min = Vec3::from_array(centre);
+            let size = Vec3::from_array(size.map(|(size, exponent)| size * 2f32.powi(exponent)));
             let b = Aabb { min, max: min + size };
             let [low, high] = grid.range(b);
             for unit in points {
@@ -415,7 +439,7 @@ mod tests {
         #[test]
         fn ranges_of_aligned_boxes_are_tight(
             first in prop::array::uniform3(-60i32..60),
-            size in prop::array::uniform3(1i32..90),
+            size in prop::array::uniform3(3i32..90),
         ) {
             let grid = grid(DAffine3::IDENTITY);
             let last: [i32; 3] = std::array::from_fn(|axis| first[axis] + size[axis]);

@@ -70,9 +70,6 @@ const LIGHTCUTS_PARAMS: [&str; 9] = [
     "skypoints",
 ];
 
-/// Integrators that are `path`, with media.
-const PATHS_THROUGH_MEDIA: [&str; 2] = ["volpath", "simplevolpath"];
-
 /// Parameters of `ambientocclusion`.
 const AMBIENT_OCCLUSION_PARAMS: [&str; 2] = ["cossample", "maxdistance"];
 
@@ -107,9 +104,8 @@ impl Builder<'_> {
         let default = self.default_entity(MethodName::default().name());
         let integrator = d.integrator.as_ref().unwrap_or(&default);
         let p = &integrator.params;
-        if overrides.integrator.is_none()
-            && !PATHS_THROUGH_MEDIA.contains(&integrator.name.as_str())
-        {
+        // `simplevolpath` is `volpath`.
+        if overrides.integrator.is_none() && integrator.name != "simplevolpath" {
             self.check_supported("integrator", integrator, MethodName::NAMES, fallback)?;
         }
         let file_method = MethodName::from_name(&integrator.name).unwrap_or_default();
@@ -128,7 +124,7 @@ impl Builder<'_> {
         };
         let shadow_terminator = overrides.shadow_terminator.unwrap_or(shadow_terminator);
         let method = match overrides.integrator.unwrap_or(file_method) {
-            MethodName::Path => {
+            MethodName::Path | MethodName::Volpath => {
                 let light_sampling = self.light_sampling(integrator)?;
                 let bsdf_sampling = choice(integrator, "bsdfsampling")?;
                 let guiding = choice(integrator, "guiding")?;
@@ -156,7 +152,8 @@ impl Builder<'_> {
                 Method::AmbientOcclusion(AmbientOcclusionSettings::default())
             }
         };
-        if method.name() != MethodName::Path && file_method == MethodName::Path {
+        let is_path = matches!(file_method, MethodName::Path | MethodName::Volpath);
+        if method.name() != MethodName::Path && is_path {
             // The override replaces the integrator together with its parameters.
             for name in PATH_PARAMS {
                 p.any(name);

@@ -185,7 +185,7 @@ fn build_scene(
     let sampling = builder.sampler(description, overrides)?;
     let integrator = builder.integrator(description, overrides)?;
     builder.build_textures(description)?;
-    builder.build_media(description, overrides, &integrator)?;
+    builder.build_media(description, overrides)?;
     let materials = builder.materials(description)?;
     let context = RenderContext {
         origin,

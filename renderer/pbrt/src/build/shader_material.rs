@@ -69,6 +69,11 @@ impl ShaderUse<'_> {
         )
     }
 
+    /// Whether parameters may be textures.
+    fn takes_textures(&self) -> bool {
+        self.shader.kind() != ShaderKind::Density
+    }
+
     /// Iterates over the names of all parameters, overrides and textures of the shader.
     fn names(&self) -> impl Iterator<Item = &str> {
         let declared = self.shader.settable().iter().chain(self.shader.overrides());
@@ -142,7 +147,7 @@ impl ShaderUse<'_> {
             (Scalar::I32 | Scalar::U32, _) => vec!["integer"],
             (Scalar::Bool, _) => vec!["bool"],
         };
-        if !is_override && parameter.size <= 3 {
+        if !is_override && parameter.size <= 3 && self.takes_textures() {
             types.push("texture");
         }
         let declarations: Vec<_> = types.iter().map(|ty| format!("\"{ty} {name}\"")).collect();
@@ -185,7 +190,7 @@ impl Builder<'_> {
         let values = self.shader_values(&shader_use)?;
         let bump =
             self.bump_map(entity, |name| shader_use.names().any(|declared| declared == name))?;
-        check_unused(&shader_use)?;
+        check_unused(&[&shader_use], &[])?;
         let instance = self.instantiate(&shader_use, values)?;
         Ok(Material::scattering(instance).with_bump(bump))
     }
@@ -199,7 +204,7 @@ impl Builder<'_> {
         kind: ShaderKind,
         reserved: &[&str],
     ) -> Result<ShaderUse<'e>, SceneError> {
-        let index = self.find_shader(entity, file, &label)?;
+        let index = self.find_shader(entity, file, &label, kind)?;
         let shader_use = ShaderUse { entity, index, shader: self.shaders.get(index), label };
         let found = shader_use.shader.kind();
         if found != kind {
@@ -243,15 +248,7 @@ impl Builder<'_> {
                 Setting::Constant(numbers) => {
                     words.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
                 }
-                Setting::Varying(_) => {
-                    let name = &parameter.name;
-                    let message = format!("\"{name}\" is a texture ({})", shader_use.label);
-                    let error = shader_use.entity.param_error(name, message);
-                    return Err(error.help(
-                        "give a constant; a density computes what varies from the position, and \
-                         looks up images that it declares",
-                    ));
-                }
+                Setting::Varying(_) => unreachable!("`texture_setting` rejects textures"),
             }
         }
         let options = Variant::new(shader_use.index, &overrides, lookups).settings(shader);
@@ -271,11 +268,18 @@ impl Builder<'_> {
         self.instance(shader_use.entity, binding, settings)
     }
 
-    /// Finds a shader file relative to the scene, or a library shader, and returns its index.
-    fn find_shader(&mut self, entity: &Entity, file: &str, label: &str) -> Result<u32, SceneError> {
+    /// Finds a shader file relative to the scene, or a library shader, and returns its index. `kind`
+    /// is the expected kind, for messages.
+    fn find_shader(
+        &mut self,
+        entity: &Entity,
+        file: &str,
+        label: &str,
+        kind: ShaderKind,
+    ) -> Result<u32, SceneError> {
         let folder = &self.folder;
-        self.shaders.find(file, || folder.join(file), &mut self.inputs).map_err(|error| match error
-        {
+        let found = self.shaders.find(file, kind, || folder.join(file), &mut self.inputs);
+        found.map_err(|error| match error {
             FindError::NotFound(path) => {
                 let error = entity.error(format!(
                     "{label} was not found; looked for {} and in the library",
@@ -334,6 +338,12 @@ impl Builder<'_> {
         param: &Param,
         parameter: &Parameter,
     ) -> Result<Setting, SceneError> {
+        if !shader_use.takes_textures() {
+            return Err(shader_use.error(param, "is a texture").help(
+                "give a constant; a density computes what varies from the position, and looks up \
+                 images that it declares",
+            ));
+        }
         if parameter.size > 3 {
             let error = shader_use.error(param, "has three channels, one too few");
             return Err(
@@ -409,17 +419,15 @@ impl Builder<'_> {
     }
 }
 
-/// Rejects parameters that the shader does not declare.
-fn check_unused(shader_use: &ShaderUse) -> Result<(), SceneError> {
-    match shader_use.entity.params.unused().next() {
-        None => Ok(()),
-        Some(param) => {
-            let remedy = did_you_mean(&param.name, shader_use.names(), "remove it");
-            Err(shader_use
-                .error(param, "is not a parameter of the shader")
-                .help(shader_use.help(&remedy)))
-        }
-    }
+/// Rejects parameters of an entity that none of its shaders declares. `others` are parameters of
+/// the entity itself.
+pub(super) fn check_unused(shaders: &[&ShaderUse], others: &[&str]) -> Result<(), SceneError> {
+    let [first, ..] = shaders else { return Ok(()) };
+    let Some(param) = first.entity.params.unused().next() else { return Ok(()) };
+    let names = shaders.iter().flat_map(|shader| shader.names()).chain(others.iter().copied());
+    let remedy = did_you_mean(&param.name, names, "remove it");
+    let help = shaders.iter().fold(remedy, |remedy, shader| shader.help(&remedy));
+    Err(first.error(param, "is not a parameter of the shader").help(help))
 }
 
 /// Returns the overrides that the material sets, with their values.

@@ -11,7 +11,9 @@ use lightbound::material::{
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
 use lightbound_shader::texture::SamplerState;
-use lightbound_shader::{Arena, Parameter, Settings, Shader, ShaderError, Target, Texture};
+use lightbound_shader::{
+    Arena, Parameter, Settings, Shader, ShaderError, ShaderKind, Target, Texture,
+};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,10 +123,12 @@ impl Shaders {
         &self.bindings[instance.shader as usize].program.settable
     }
 
-    /// Returns the index of the shader file at `path`, or else of the library shader `name`.
+    /// Returns the index of the shader file at `path`, or else of the library shader `name`. `kind`
+    /// is the expected kind, for messages.
     pub fn find(
         &mut self,
         name: &str,
+        kind: ShaderKind,
         path: impl FnOnce() -> PathBuf,
         inputs: &mut InputFiles,
     ) -> Result<u32, FindError> {
@@ -135,7 +139,8 @@ impl Shaders {
         let shader = match (path.canonicalize(), library::find(name)) {
             (Ok(canonical), _) => self.add(Origin::File(canonical), || {
                 let text = shader_file::read(&path, inputs).map_err(FindError::Read)?;
-                Shader::parse(&path.display().to_string(), &text).map_err(FindError::Shader)
+                let name = path.display().to_string();
+                Shader::parse_expecting(&name, &text, kind).map_err(FindError::Shader)
             })?,
             (Err(_), Some(entry)) => self.library(entry),
             (Err(_), None) => return Err(FindError::NotFound(path)),
@@ -235,6 +240,11 @@ impl Builder<'_> {
         let value_warning = self_check::check_values(binding, &instance)
             .err()
             .map(|problem| format!("shader {name}: {problem}"));
+        let is_phase = program.kind() == ShaderKind::Phase;
+        let integral_warning = is_phase
+            .then(|| self_check::check_normalization(binding, &instance).err())
+            .flatten()
+            .map(|problem| format!("phase function {name}: {problem}"));
         let sampler_problem = binding
             .program
             .has_sampler
@@ -247,6 +257,13 @@ impl Builder<'_> {
         }
         if let Some(message) = value_warning {
             self.warn(entity, message, "it is not changed; lightcuts and --light-sampling material-tree may drop negative values, and surfaces with this material may be too dark or too bright, or lose samples")?;
+        }
+        if let Some(message) = integral_warning {
+            self.warn(
+                entity,
+                message,
+                "it is not changed; media with it scatter too much or too little light",
+            )?;
         }
         if let Some(message) = sampler_warning {
             self.shaders

@@ -7,18 +7,19 @@ use super::super::{ShaderError, ShaderKind, Source};
 use super::{main_signature, nested_blocks};
 use naga::{Handle, Module, Statement};
 
-/// All kinds, in order of precedence.
-const KINDS: [ShaderKind; 3] = [ShaderKind::Brdf, ShaderKind::Phase, ShaderKind::Density];
-
-/// Finds the kind of a shader.
-pub(super) fn find(source: &Source, module: &Module) -> Result<ShaderKind, ShaderError> {
+/// Finds the kind of a shader. `expected` are the kinds that messages mention.
+pub(super) fn find(
+    source: &Source,
+    module: &Module,
+    expected: &[ShaderKind],
+) -> Result<ShaderKind, ShaderError> {
     let function = |kind: ShaderKind| {
         let name = main_signature(kind).name;
         let mut functions = module.functions.iter();
         let (handle, _) = functions.find(|(_, f)| f.name.as_deref() == Some(name))?;
         Some((kind, handle))
     };
-    let existing: Vec<_> = KINDS.into_iter().filter_map(function).collect();
+    let existing: Vec<_> = ShaderKind::ALL.into_iter().filter_map(function).collect();
     let uncalled: Vec<_> =
         existing.iter().copied().filter(|&(_, handle)| !is_called(module, handle)).collect();
     match (&uncalled[..], &existing[..]) {
@@ -33,7 +34,7 @@ pub(super) fn find(source: &Source, module: &Module) -> Result<ShaderKind, Shade
                 .at(label(other), second.0.purpose());
             Err(error.help("put them into two files: a shader describes one of them"))
         }
-        ([], []) => Err(missing(source, module)),
+        ([], []) => Err(missing(source, module, expected)),
     }
 }
 
@@ -54,7 +55,7 @@ fn is_called(module: &Module, callee: Handle<naga::Function>) -> bool {
 }
 
 /// The error for a shader without any of the functions. Suggests renaming one that looks similar.
-fn missing(source: &Source, module: &Module) -> ShaderError {
+fn missing(source: &Source, module: &Module, kinds: &[ShaderKind]) -> ShaderError {
     let has_types = |function: &naga::Function, kind: ShaderKind| {
         let signature = main_signature(kind);
         let types: Vec<_> = function.arguments.iter().map(|argument| argument.ty).collect();
@@ -74,9 +75,14 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
             ShaderKind::Phase => is_one_of(&["phase", "phase_function", "phasefunction"]),
             ShaderKind::Density => is_one_of(&["density", "medium", "volume", "extinction"]),
         };
-        KINDS
-            .into_iter()
-            .find(|&kind| typical_names(kind) || has_types(function, kind))
+        kinds
+            .iter()
+            .copied()
+            .find(|&kind| {
+                typical_names(kind)
+                    || is_misspelt(name, main_signature(kind).name)
+                    || has_types(function, kind)
+            })
             .filter(|_| !["sample", "pdf", "material", "albedo", "emission"].contains(&name))
     };
     let mut functions = module.functions.iter();
@@ -96,13 +102,38 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
                 .help(format!("rename `{name}` to `{expected}`; {}", signature.help()))
         }
         None => {
-            let [brdf, others @ ..] =
-                KINDS.map(|kind| format!("`{}` {}", main_signature(kind).text(), kind.purpose()));
+            let names = kinds.iter().map(|&kind| format!("`fn {}`", main_signature(kind).name));
+            let names = join_or(names.collect());
+            let functions = kinds
+                .iter()
+                .map(|&kind| format!("`{}` {}", main_signature(kind).text(), kind.purpose()));
+            let functions: Vec<_> = functions.collect();
             source
-                .error("there is no `fn brdf`")
-                .help(format!("add {brdf}, or {}", others.join(", or ")))
+                .error(format!("there is no {names}"))
+                .help(format!("add {}", functions.join(", or ")))
         }
     }
+}
+
+/// Joins names: `a, b or c`.
+fn join_or(mut names: Vec<String>) -> String {
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} or {last}", names.join(", ")) }
+}
+
+/// Whether a name differs from another by the letters of at most one: one is left out, added or
+/// replaced, or two neighbours are swapped.
+fn is_misspelt(name: &str, expected: &str) -> bool {
+    let common = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| {
+        a.zip(b).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
+    };
+    let start = common(&mut name.bytes(), &mut expected.bytes());
+    let end = common(&mut name.bytes().rev(), &mut expected.bytes().rev());
+    let (shorter, longer) = (name.len().min(expected.len()), name.len().max(expected.len()));
+    let is_swap = name.len() == expected.len()
+        && start + end + 2 == longer
+        && name.bytes().skip(start).take(2).eq(expected.bytes().skip(start).take(2).rev());
+    is_swap || (longer - shorter <= 1 && start + end + 1 >= longer)
 }
 
 #[cfg(test)]
@@ -116,6 +147,24 @@ mod tests {
         let text: String =
             functions.iter().map(|(text, value)| text.replace("VALUE", value)).collect();
         Shader::parse("test.wgsl", &text).map_err(|error| error.one_line())
+    }
+
+    #[test]
+    fn similar_names_are_suggested() {
+        let error = |name: &str, kind: ShaderKind| {
+            let text = format!("fn {name}(p: vec3f) -> f32 {{ return 1.0; }}");
+            Shader::parse_expecting("a.wgsl", &text, kind).map_err(|e| e.one_line()).unwrap_err()
+        };
+        for name in ["densty", "Density", "densitty", "dentsy", "densiyt", "desity", "volume"] {
+            let renames = error(name, ShaderKind::Density).contains("to `density`");
+            assert_eq!(renames, name != "dentsy", "{name}");
+        }
+        assert!(error("phse", ShaderKind::Phase).contains("rename `phse` to `phase`"));
+        let other = error("f", ShaderKind::Density);
+        assert!(other.contains("there is no `fn density`; add `fn density("), "{other}");
+        assert!(!other.contains("brdf"), "{other}");
+        let any = Shader::parse("a.wgsl", "").map_err(|e| e.one_line()).unwrap_err();
+        assert!(any.contains("there is no `fn brdf`, `fn phase` or `fn density`"), "{any}");
     }
 
     #[test]

@@ -55,9 +55,13 @@ fn struct_exists(module: &Module, name: &str) -> bool {
     find_struct(module, name).is_some()
 }
 
-/// Checks the functions and parameters of a shader.
-pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, ShaderError> {
-    let kind = kind::find(source, module)?;
+/// Checks the functions and parameters of a shader. `expected` are the kinds that messages mention.
+pub(super) fn check(
+    source: &Source,
+    module: &Module,
+    expected: &[ShaderKind],
+) -> Result<Contract, ShaderError> {
+    let kind = kind::find(source, module, expected)?;
     let signature = main_signature(kind);
     let main = signature.find(source, module)?.expect("the kind is that of an existing function");
     if kind == ShaderKind::Density {

@@ -210,7 +210,7 @@ const MAX_SURVIVAL: f32 = 0.99;
 
 impl Integrator for PathTracer {
     fn name(&self) -> &'static str {
-        "path"
+        if self.has_media { "volpath" } else { "path" }
     }
 
     fn worker<'a>(

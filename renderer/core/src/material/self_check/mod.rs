@@ -1,10 +1,12 @@
 //! Quick check of a shader when it is loaded. It detects gross faults: invalid values
-//! ([`check_values`]), and a `sample` that does not match `pdf` ([`check_sampler`]). Passing it
-//! proves nothing.
+//! ([`check_values`]), a `sample` that does not match `pdf` ([`check_sampler`]), and a phase
+//! function that is not normalized ([`check_normalization`]). Passing it proves nothing.
 
+mod normalization;
 mod sampler;
 mod values;
 
+pub use normalization::{NotNormalized, check_normalization};
 pub use sampler::{SamplerFault, check_sampler};
 pub use values::{InvalidValue, check_values};
 
@@ -127,9 +129,10 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::testing::{any_value, compiled, instance};
-    use super::{check_sampler, check_values};
+    use super::{check_normalization, check_sampler, check_values};
     use crate::material::library;
     use lightbound_math::sampling::hash;
+    use lightbound_shader::ShaderKind;
 
     const ROUNDS: u32 = 60;
 
@@ -152,6 +155,10 @@ mod tests {
                 });
                 check_values(&binding, &instance)
                     .unwrap_or_else(|invalid| panic!("{} {settings:?}: {invalid}", entry.name));
+                if binding.program.kind() == ShaderKind::Phase {
+                    check_normalization(&binding, &instance)
+                        .unwrap_or_else(|error| panic!("{} {settings:?}: {error}", entry.name));
+                }
                 if binding.program.has_sampler {
                     check_sampler(&binding, &instance)
                         .unwrap_or_else(|fault| panic!("{} {settings:?}: {fault}", entry.name));

@@ -10,6 +10,7 @@ mod phase;
 pub(super) mod presets;
 mod shader;
 
+use super::shader_material::check_unused;
 use super::{Builder, Overrides, transform};
 use crate::describe::{Description, MediumEntity, ShapeEntity};
 use crate::diagnostics::SceneError;
@@ -17,7 +18,6 @@ use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
 use lightbound::choice::Choice;
 use lightbound::medium::{Field, Homogeneous, Medium, MediumInterface, MediumPoint};
-use lightbound::settings::{IntegratorSettings, MethodName};
 use lightbound::suggestion::did_you_mean;
 use lightbound_math::{Transform, Vec3};
 pub(super) use phase::asymmetry;
@@ -65,9 +65,9 @@ impl Media {
 /// Types of media.
 const MEDIA: [&str; 6] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb", "shader"];
 
-/// Integrators of pbrt-v4 that ignore media, there as well.
-const SURFACE_INTEGRATORS: [&str; 6] =
-    ["path", "simplepath", "lightpath", "randomwalk", "sppm", "function"];
+/// Integrators that ignore media, in pbrt-v4 as well.
+const SURFACE_INTEGRATORS: [&str; 7] =
+    ["path", "simplepath", "lightpath", "randomwalk", "sppm", "function", "ambientocclusion"];
 
 impl Builder<'_> {
     /// Builds all media. If the integrator ignores media, only checks their types, and warns if
@@ -76,17 +76,19 @@ impl Builder<'_> {
         &mut self,
         d: &Description,
         overrides: &Overrides,
-        settings: &IntegratorSettings,
     ) -> Result<(), SceneError> {
         for medium in &d.media {
             self.check_supported("medium", &medium.entity, &MEDIA, |_| None)?;
         }
-        if let Some(name) = surface_integrator(d, overrides, settings) {
+        if let Some(name) = surface_integrator(d, overrides) {
             let shapes = d.all_shapes().filter_map(|shape| shape.media);
             let has_media =
                 shapes.count() > 0 || d.camera.as_ref().is_some_and(|c| c.medium.is_some());
             if has_media {
-                let location = d.integrator.as_ref().map(|integrator| &integrator.location);
+                let location = match overrides.integrator {
+                    None => d.integrator.as_ref().map(|integrator| &integrator.location),
+                    Some(_) => None,
+                };
                 let message = format!("integrator \"{name}\" does not render participating media");
                 let fallback = "empty space; \"volpath\" renders them";
                 self.diagnostics.warn(location, message, fallback)?;
@@ -108,13 +110,18 @@ impl Builder<'_> {
         &mut self,
         MediumEntity { name, entity, ctm }: &MediumEntity,
     ) -> Result<Medium, SceneError> {
+        let mut density = None;
         let field: Box<dyn Field> = match entity.name.as_str() {
             "homogeneous" => Box::new(self.homogeneous(entity)?),
             "uniformgrid" => Box::new(self.uniform_grid(entity)?),
             "rgbgrid" => Box::new(self.rgb_grid(entity)?),
             "nanovdb" => Box::new(self.nanovdb(entity)?),
             "cloud" => Box::new(self.cloud(entity)?),
-            "shader" => Box::new(self.shader_field(entity, name)?),
+            "shader" => {
+                let (field, shader_use) = self.shader_field(entity, name)?;
+                density = Some(shader_use);
+                Box::new(field)
+            }
             other => unreachable!("the medium \"{other}\" is in `MEDIA`"),
         };
         // Without bounds, a medium is the same in all spaces.
@@ -123,8 +130,14 @@ impl Builder<'_> {
             (Some(_), Ok(ctm)) => transform(entity, *ctm)?,
             (Some(_), Err(fault)) => return Err(fault.error(&entity.location, "medium")),
         };
-        let phase = self.phase(entity, name)?;
-        self.warn_unused(entity)?;
+        let (phase, phase_shader) = self.phase(entity, name)?;
+        match &density {
+            Some(density) => {
+                let shaders: Vec<_> = [density].into_iter().chain(&phase_shader).collect();
+                check_unused(&shaders, &shader::PARAMETERS)?;
+            }
+            None => self.warn_unused(entity)?,
+        }
         let medium = Medium::new(name.clone(), transform, field, phase);
         let [_, majorant] = medium.majorants.density_range();
         if !(majorant * medium.field.extinction()).is_finite() {
@@ -234,20 +247,11 @@ pub(super) fn non_negative(entity: &Entity, name: &str, default: f32) -> Result<
 }
 
 /// Returns the name of the integrator, if it ignores media.
-fn surface_integrator<'a>(
-    d: &'a Description,
-    overrides: &Overrides,
-    settings: &IntegratorSettings,
-) -> Option<&'a str> {
-    let method = settings.method.name();
-    match method {
-        MethodName::Path => {}
-        MethodName::Lightcuts => return None,
-        MethodName::AmbientOcclusion => return Some(method.name()),
-    }
-    // Without an integrator, pbrt-v4 uses `volpath`.
-    let name = d.integrator.as_ref()?.name.as_str();
-    let is_overridden =
-        overrides.integrator.is_some() && MethodName::from_name(name) != Some(method);
-    (!is_overridden && SURFACE_INTEGRATORS.contains(&name)).then_some(name)
+fn surface_integrator<'a>(d: &'a Description, overrides: &Overrides) -> Option<&'a str> {
+    let name = match overrides.integrator {
+        Some(method) => method.name(),
+        // Without an integrator, pbrt-v4 uses `volpath`.
+        None => d.integrator.as_ref()?.name.as_str(),
+    };
+    SURFACE_INTEGRATORS.contains(&name).then_some(name)
 }

@@ -1,6 +1,7 @@
 //! Builds phase functions: Henyey–Greenstein as in pbrt-v4, or a shader.
 
 use super::Builder;
+use crate::build::shader_material::ShaderUse;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use lightbound::material::ShaderInstance;
@@ -13,22 +14,24 @@ const RESERVED: [&str; 4] = ["type", "phase", "filename", "scale"];
 impl Builder<'_> {
     /// Builds the phase function of the medium with this name. `"string phase"` names a shader, whose
     /// parameters are parameters of the medium.
-    pub(super) fn phase(
+    pub(super) fn phase<'e>(
         &mut self,
-        entity: &Entity,
+        entity: &'e Entity,
         name: &str,
-    ) -> Result<ShaderInstance, SceneError> {
+    ) -> Result<(ShaderInstance, Option<ShaderUse<'e>>), SceneError> {
         match entity.params.string("phase")? {
             Some(file) => {
                 let label = format!("phase function {file} of medium \"{name}\"");
                 let shader_use =
                     self.shader_use(entity, file, label, ShaderKind::Phase, &RESERVED)?;
                 let values = self.shader_values(&shader_use)?;
-                self.instantiate(&shader_use, values)
+                let instance = self.instantiate(&shader_use, values)?;
+                Ok((instance, Some(shader_use)))
             }
             None => {
                 let g = asymmetry(entity)?;
-                self.library(entity, "henyey_greenstein.wgsl", &[("g", Param::from_float(g))])
+                let g = Param::from_float(g);
+                Ok((self.library(entity, "henyey_greenstein.wgsl", &[("g", g)])?, None))
             }
         }
     }

@@ -142,14 +142,15 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Checks that all textures that shapes, materials and lights refer to are defined.
+    /// Checks that all textures that shapes, materials, lights and media refer to are defined.
     pub(super) fn check_textures(&self) -> Result<(), SceneError> {
         let scene = &self.scene;
         let object_shapes = self.objects.values().flat_map(|object| &object.shapes);
         let shapes = scene.shapes.iter().chain(object_shapes);
         let materials = self.materials.values().map(|material| &material.entity);
         let lights = scene.lights.iter().map(|l| &l.entity).chain(&scene.area_lights);
-        let mut entities = shapes.map(|s| &s.entity).chain(materials).chain(lights);
+        let media = self.media.values().map(|medium| &medium.entity);
+        let mut entities = shapes.map(|s| &s.entity).chain(materials).chain(lights).chain(media);
         entities.try_for_each(|entity| self.check_texture_params(&entity.params))
     }
 

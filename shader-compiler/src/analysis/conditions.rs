@@ -15,7 +15,7 @@
 //! on both sides, if the two values that clip it are in order. If the arm does not run, or runs
 //! speculatively without being taken, its results are ignored.
 
-use crate::interval::{Bounds, Floats, Nan};
+use crate::interval::{Bounds, Floats};
 use crate::ir::{Block, Function, Op, Stmt, Value};
 use std::collections::HashMap;
 
@@ -66,52 +66,63 @@ pub struct Clips {
     blocks: HashMap<(Value, bool), Vec<Clip>>,
 }
 
-/// The orders that a condition implies if its value is `truth`.
-pub fn implied_orders(function: &Function, cond: Value, truth: bool) -> Vec<Inequality> {
-    let mut orders = vec![];
-    add_implied_orders(function, cond, truth, &mut orders);
-    orders
+/// The orders that a condition implies if its value is `truth`. `is_number` returns whether a value
+/// cannot be NaN.
+pub fn implied_orders(
+    function: &Function,
+    cond: Value,
+    truth: bool,
+    is_number: &dyn Fn(Value) -> bool,
+) -> Vec<Inequality> {
+    let mut search = OrderSearch { function, is_number, orders: vec![] };
+    search.add_implied(cond, truth);
+    search.orders
 }
 
-fn add_implied_orders(function: &Function, cond: Value, truth: bool, orders: &mut Vec<Inequality>) {
-    match (function.operation(cond), truth) {
-        (Some((op @ (Op::Lt | Op::Le), &[low, high])), true) => {
-            let order = Inequality { low, high, is_strict: op == Op::Lt, is_ordered: true };
-            add_with_operands(function, order, orders);
-        }
-        (Some((op @ (Op::Lt | Op::Le), &[high, low])), false) => {
-            let order = Inequality { low, high, is_strict: op == Op::Le, is_ordered: false };
-            add_with_operands(function, order, orders);
-        }
-        (Some((Op::BNot, &[a])), _) => add_implied_orders(function, a, !truth, orders),
-        (Some((Op::BAnd, &[a, b])), true) | (Some((Op::BOr, &[a, b])), false) => {
-            add_implied_orders(function, a, truth, orders);
-            add_implied_orders(function, b, truth, orders);
-        }
-        _ => {}
-    }
+struct OrderSearch<'a> {
+    function: &'a Function,
+    is_number: &'a dyn Fn(Value) -> bool,
+    orders: Vec<Inequality>,
 }
 
-/// Adds an order, and those that it implies for the operands of minima and maxima: a and b are at
-/// least min(a, b). They may be NaN, even if the minimum is not.
-fn add_with_operands(function: &Function, order: Inequality, orders: &mut Vec<Inequality>) {
-    orders.push(order);
-    if let Some((Op::Max, &[a, b])) = function.operation(order.low) {
-        for low in [a, b] {
-            add_with_operands(function, Inequality { low, is_ordered: false, ..order }, orders);
+impl OrderSearch<'_> {
+    fn add_implied(&mut self, cond: Value, truth: bool) {
+        match (self.function.operation(cond), truth) {
+            (Some((op @ (Op::Lt | Op::Le), &[low, high])), true) => {
+                self.add(Inequality { low, high, is_strict: op == Op::Lt, is_ordered: true });
+            }
+            (Some((op @ (Op::Lt | Op::Le), &[high, low])), false) => {
+                self.add(Inequality { low, high, is_strict: op == Op::Le, is_ordered: false });
+            }
+            (Some((Op::BNot, &[a])), _) => self.add_implied(a, !truth),
+            (Some((Op::BAnd, &[a, b])), true) | (Some((Op::BOr, &[a, b])), false) => {
+                self.add_implied(a, truth);
+                self.add_implied(b, truth);
+            }
+            _ => {}
         }
     }
-    if let Some((Op::Min, &[a, b])) = function.operation(order.high) {
-        for high in [a, b] {
-            add_with_operands(function, Inequality { high, is_ordered: false, ..order }, orders);
-        }
+
+    /// Adds an order, and those that it implies for the operands of minima and maxima: a and b are
+    /// at least min(a, b). If one of them may be NaN, the result may be the other one.
+    fn add(&mut self, order: Inequality) {
+        self.orders.push(order);
+        let operands = |op: Op, value: Value| match self.function.operation(value) {
+            Some((found, &[a, b])) if found == op => {
+                [a, b].iter().all(|&value| (self.is_number)(value)).then_some([a, b])
+            }
+            _ => None,
+        };
+        let [lows, highs] = [operands(Op::Max, order.low), operands(Op::Min, order.high)];
+        lows.into_iter().flatten().for_each(|low| self.add(Inequality { low, ..order }));
+        highs.into_iter().flatten().for_each(|high| self.add(Inequality { high, ..order }));
     }
 }
 
 impl Clips {
     /// Determines the clips of a function, from bounds that hold with some of them.
-    pub fn find(function: &Function, is_interval: &[bool], bounds: &[Bounds], nan: Nan) -> Clips {
-        let mut search = Search { function, is_interval, bounds, nan, active: vec![] };
+    pub fn find(function: &Function, is_interval: &[bool], bounds: &[Bounds]) -> Clips {
+        let mut search = Search { function, is_interval, bounds, active: vec![] };
         let mut clips = Clips::default();
         search.block(&function.body, &mut clips);
         clips
@@ -121,6 +132,14 @@ impl Clips {
     pub fn of(&self, results: &[Value], truth: bool) -> &[Clip] {
         let key = results.first().map(|&first| (first, truth));
         key.and_then(|key| self.blocks.get(&key)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether these clips include others.
+    pub fn contains(&self, others: &Clips) -> bool {
+        others.blocks.iter().all(|(block, others)| {
+            let clips = self.blocks.get(block).map_or(&[][..], Vec::as_slice);
+            others.iter().all(|other| clips.contains(other))
+        })
     }
 
     /// The clips of all blocks.
@@ -173,7 +192,6 @@ struct Search<'a> {
     function: &'a Function,
     is_interval: &'a [bool],
     bounds: &'a [Bounds],
-    nan: Nan,
     /// Clips in effect.
     active: Vec<Clip>,
 }
@@ -206,7 +224,9 @@ impl Search<'_> {
         clips: &mut Clips,
     ) {
         let outer = self.active.len();
-        let mut orders = implied_orders(self.function, cond, truth);
+        let is_number =
+            |value: Value| matches!(&self.bounds[value.index()], Bounds::Float(x) if !x.nan);
+        let mut orders = implied_orders(self.function, cond, truth, &is_number);
         // Constants come first: more values are known to be in order with them.
         let is_constant = |value: Value| self.function.constant(value).is_some();
         orders.sort_by_key(|order| !is_constant(order.low) && !is_constant(order.high));
@@ -234,9 +254,9 @@ impl Search<'_> {
         let is_strict = order.is_strict && (!is_interval || is_constant(other));
         let clip = Clip { value, side, other, is_strict, is_interval, is_ordered };
         // Members for which the comparison is unordered are not limited.
-        let limits_all = is_ordered || !b.nan || self.nan == Nan::Ignore;
+        let limits_all = is_ordered || !b.nan;
         // A clip would hide an endpoint that is NaN.
-        let keeps_nan = self.nan == Nan::Ignore || !a.nan && !b.nan;
+        let keeps_nan = !a.nan && !b.nan;
         // No −0 is introduced.
         let keeps_zero = a.negative_zero || !b.negative_zero;
         let holds =
@@ -263,6 +283,7 @@ mod tests {
     use super::*;
     use crate::analysis::solve::{self, Facts};
     use crate::interpreter;
+    use crate::interval::Nan;
     use crate::ir::text::parse;
     use crate::lift::{self, Input, Lifted, Options};
 
@@ -277,7 +298,7 @@ mod tests {
             let facts = Facts { clips: Some(clips), ..Facts::default() };
             solve::run(&function, &intervals, &inputs, Nan::Suppress, facts)
         };
-        let clips = Clips::find(&function, &intervals, &solve(&Clips::default()), Nan::Suppress);
+        let clips = Clips::find(&function, &intervals, &solve(&Clips::default()));
         let bounds = solve(&clips);
         move |name| {
             let index = (0..function.len())

@@ -257,7 +257,8 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     }
 }
 
-/// Finds the clips of a point shader. They narrow bounds, so that more clips may be found.
+/// Finds the clips of a point shader. They narrow bounds, so that more clips may be found. Clips
+/// rely on those before, so all of them are kept.
 fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: Nan) -> Clips {
     let mut clips = Clips::default();
     if function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_))) {
@@ -266,8 +267,8 @@ fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: 
     for _ in 0..MAX_CLIP_ROUNDS {
         let facts = Facts { clips: Some(&clips), ..Facts::default() };
         let bounds = solve::run(function, is_interval, known, nan, facts);
-        let found = Clips::find(function, is_interval, &bounds, nan);
-        if found == clips {
+        let found = Clips::find(function, is_interval, &bounds);
+        if found == clips || !found.contains(&clips) {
             break;
         }
         clips = found;

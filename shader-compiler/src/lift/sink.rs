@@ -73,7 +73,7 @@ fn visit(function: &mut Function, block: &mut Block, is_interval: &[bool], uses:
 
 /// The values that a condition puts in order.
 fn compared(function: &Function, cond: Value) -> Vec<Value> {
-    let orders = [true, false].map(|truth| implied_orders(function, cond, truth));
+    let orders = [true, false].map(|truth| implied_orders(function, cond, truth, &|_| true));
     orders.iter().flatten().flat_map(|order| [order.low, order.high]).collect()
 }
 

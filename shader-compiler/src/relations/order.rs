@@ -79,7 +79,8 @@ impl PointShader<'_> {
                 Stmt::If(node) => {
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let outer = facts.len();
-                        let implied = implied_orders(self.function, node.cond, truth);
+                        let is_number = |value| self.hull(value).is_some();
+                        let implied = implied_orders(self.function, node.cond, truth, &is_number);
                         facts.extend(implied.iter().map(|order| [order.low, order.high]));
                         self.visit(arm, facts, related);
                         facts.truncate(outer);

@@ -486,7 +486,7 @@ impl<'a> Checker<'a> {
             {
                 continue;
             }
-            let Lifted { point, bounds, related, .. } = &variant.lifted;
+            let Lifted { sunk: point, bounds, related, .. } = &variant.lifted;
             let (mut violation, mut nan) = (None, false);
             // Bounds make no claim about members for which the value of `support` is negative.
             let mut is_outside_support = related

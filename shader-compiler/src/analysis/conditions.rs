@@ -55,8 +55,6 @@ pub struct Clip {
     pub is_strict: bool,
     /// Whether the value is an interval, so that code clips its endpoints.
     pub is_interval: bool,
-    /// Whether the value is known not to be NaN.
-    pub is_ordered: bool,
 }
 
 /// The clips of all blocks of a function.
@@ -171,7 +169,8 @@ impl Clip {
         let from_limit = |zero: bool| self.is_interval && zero && limits.pieces.contains(0.0);
         Bounds::Float(Floats {
             pieces,
-            nan: outside.nan && !self.is_ordered,
+            // A scalar NaN is 0 in comparisons with intervals if NaN is suppressed.
+            nan: outside.nan,
             negative_zero: has_zero
                 && (hull.floats().negative_zero || from_limit(limits.negative_zero)),
             positive_zero: has_zero
@@ -243,7 +242,6 @@ impl Search<'_> {
 
     /// The clip that an order implies for one of its values, if any.
     fn clip(&self, order: Inequality, value: Value, side: Side, other: Value) -> Option<Clip> {
-        let Inequality { is_ordered, .. } = order;
         let is_constant = |value: Value| self.function.constant(value).is_some();
         let of = |value: Value| &self.bounds[value.index()];
         let (Bounds::Float(a), Bounds::Float(b)) = (of(value), of(other)) else { return None };
@@ -252,9 +250,9 @@ impl Search<'_> {
         }
         let is_interval = self.is_interval[value.index()];
         let is_strict = order.is_strict && (!is_interval || is_constant(other));
-        let clip = Clip { value, side, other, is_strict, is_interval, is_ordered };
+        let clip = Clip { value, side, other, is_strict, is_interval };
         // Members for which the comparison is unordered are not limited.
-        let limits_all = is_ordered || !b.nan;
+        let limits_all = order.is_ordered || !b.nan;
         // A clip would hide an endpoint that is NaN.
         let keeps_nan = !a.nan && !b.nan;
         // No −0 is introduced.

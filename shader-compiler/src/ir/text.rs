@@ -53,6 +53,11 @@ pub trait Annotations {
     fn brackets(&self, value: Value) -> bool;
     /// The comment at the value's definition.
     fn comment(&self, value: Value) -> Option<String>;
+    /// Comments on values at the start of an arm of the if, or of the body of the loop, with these
+    /// results, given the value of its condition.
+    fn block_comments(&self, _results: &[Value], _truth: bool) -> Vec<(Value, String)> {
+        vec![]
+    }
 }
 
 struct NoAnnotations;
@@ -306,6 +311,14 @@ impl Printer<'_> {
         self.line(format_args!("{end}{}", self.names(&block.yields)));
     }
 
+    /// Writes comments on values in a nested block.
+    fn block_comments(&mut self, results: &[Value], truth: bool) {
+        for (value, comment) in self.annotations.block_comments(results, truth) {
+            let name = self.name(value);
+            self.line(format_args!("  // {name}: {comment}"));
+        }
+    }
+
     fn nested_block(&mut self, block: &Block, end: &str) {
         self.indent += 1;
         self.block(block, end);
@@ -317,8 +330,10 @@ impl Printer<'_> {
             format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])),
             &i.results,
         );
+        self.block_comments(&i.results, true);
         self.nested_block(&i.then, "yield");
         self.line(format_args!("}} else {{"));
+        self.block_comments(&i.results, false);
         self.nested_block(&i.otherwise, "yield");
         self.line(format_args!("}}"));
     }
@@ -338,6 +353,7 @@ impl Printer<'_> {
         let exit = if l.head.yields.is_empty() { "" } else { " else" };
         let exit = format!("while{}{exit}", self.names(&[l.cond]));
         self.nested_block(&l.head, &exit);
+        self.block_comments(&l.results, true);
         self.nested_block(&l.body, "next");
         self.line(format_args!("}}"));
     }

@@ -2,6 +2,7 @@
 //! intervals, static bounds, selected cases, and the resulting code.
 
 use super::Lifted;
+use crate::interval::Bounds;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Annotations, annotated, name};
 use crate::ir::{Function, Stmt, Value};
@@ -15,7 +16,7 @@ impl Lifted {
     }
 
     /// Formats the point shader with intervals in brackets and with comments: static bounds of each
-    /// value, and for operations on intervals the selected case of the lowering, the number of
+    /// value, and what conditions imply at the start of a block; for operations on intervals the selected case of the lowering, the number of
     /// scalar operations, and the relations that refined the endpoints.
     pub fn bounds_text(&self) -> String {
         annotated(&self.sunk, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
@@ -81,6 +82,19 @@ impl Annotations for BoundsNotes<'_> {
         let plural = if selected.operations == 1 { "" } else { "s" };
         Some(format!("{bounds}{case} ({} operation{plural}{tightened})", selected.operations))
     }
+    fn block_comments(&self, results: &[Value], truth: bool) -> Vec<(Value, String)> {
+        let Lifted { clips, bounds, .. } = self.intervals.lifted;
+        let mut clipped: Vec<(Value, Bounds)> = vec![];
+        for clip in clips.of(results, truth) {
+            let known = clipped.iter().position(|(value, _)| *value == clip.value);
+            let index = known.unwrap_or_else(|| {
+                clipped.push((clip.value, bounds[clip.value.index()]));
+                clipped.len() - 1
+            });
+            clipped[index].1 = clip.refined(&clipped[index].1, &bounds[clip.other.index()]);
+        }
+        clipped.into_iter().map(|(value, bounds)| (value, format!("{bounds} here"))).collect()
+    }
 }
 
 /// Lists the relations that tighten a value, without duplicates.
@@ -132,7 +146,7 @@ mod tests {
     use super::*;
     use crate::analysis::conditions::Clips;
     use crate::analysis::solve;
-    use crate::interval::{Bounds, Floats, Nan};
+    use crate::interval::{Floats, Nan};
     use crate::ir::text::parse;
     use crate::lift::{BoundSides, Input, LoweredCase, Options, classify};
     use crate::passes;
@@ -167,6 +181,7 @@ mod tests {
             Nan::Suppress,
             solve::Facts::default(),
         );
+        let clips = Clips::find(&point, &is_interval, &bounds);
         let mut cases = vec![None; point.len()];
         let first = (0..point.len())
             .find(|&k| is_interval[k] && point.operation(Value(k as u32)).is_some());
@@ -180,7 +195,7 @@ mod tests {
             point,
             is_interval,
             bounds,
-            clips: Clips::default(),
+            clips,
             cases,
             inputs,
             relations,
@@ -305,6 +320,7 @@ mod tests {
         assert!(text.starts_with("// x: [0, 1], -0\n// y: {2}\nfn f("), "{text}");
         assert!(comment("[%1] =").ends_with(": endpoints (2 operations)"), "{text}");
         assert!(!comment("%0 =").contains("operation") && !comment("%0 =").is_empty(), "{text}");
+        assert!(text.contains("\n    // [x]: [0.5, 1] here\n    yield %0, 1.0\n"), "{text}");
         // Each value that a loop defines has a line.
         let loop_lines: Vec<_> =
             text.lines().skip_while(|line| !line.contains("= loop")).take(3).collect();

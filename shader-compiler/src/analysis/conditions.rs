@@ -147,17 +147,26 @@ impl Clips {
 }
 
 impl Clip {
+    /// The least and the greatest limit, for bounds of the other value.
+    fn limits(&self, other: &Floats) -> [f32; 2] {
+        let limits = [other.low(), other.high()];
+        match (self.is_strict, self.side) {
+            (false, _) => limits,
+            (true, Side::Lower) => limits.map(f32::next_up),
+            (true, Side::Upper) => limits.map(f32::next_down),
+        }
+    }
+
     /// The bounds of the value in the block: outside of it, they are `value`, and those of the limit
     /// are `other`. The bounds are those outside if no member can reach the block.
     pub fn refined(&self, value: &Bounds, other: &Bounds) -> Bounds {
         let (Bounds::Float(outside), Bounds::Float(limits)) = (value, other) else {
             return *value;
         };
-        let [low, high] = match (self.side, self.is_strict) {
-            (Side::Lower, false) => [limits.low(), f32::INFINITY],
-            (Side::Lower, true) => [limits.low().next_up(), f32::INFINITY],
-            (Side::Upper, false) => [f32::NEG_INFINITY, limits.high()],
-            (Side::Upper, true) => [f32::NEG_INFINITY, limits.high().next_down()],
+        let [least, greatest] = self.limits(limits);
+        let [low, high] = match self.side {
+            Side::Lower => [least, f32::INFINITY],
+            Side::Upper => [f32::NEG_INFINITY, greatest],
         };
         // Endpoints may lie in the gaps between members.
         let hull = if self.is_interval { value.hull() } else { *value };
@@ -176,14 +185,6 @@ impl Clip {
             positive_zero: has_zero
                 && (hull.floats().positive_zero || from_limit(limits.positive_zero)),
         })
-    }
-}
-
-/// Whether static bounds imply a ≤ b.
-pub fn is_below(a: &Bounds, b: &Bounds) -> bool {
-    match (a, b) {
-        (Bounds::Float(a), Bounds::Float(b)) => a.high() <= b.low(),
-        _ => false,
     }
 }
 
@@ -259,19 +260,29 @@ impl Search<'_> {
         let keeps_zero = a.negative_zero || !b.negative_zero;
         let holds =
             limits_all && (!is_interval || keeps_nan && keeps_zero && self.keeps_order(&clip));
-        (holds && clip.refined(of(value), of(other)) != *of(value)).then_some(clip)
+        let narrows = if is_interval {
+            let [least, greatest] = clip.limits(b);
+            match side {
+                Side::Lower => a.low() < greatest,
+                Side::Upper => least < a.high(),
+            }
+        } else {
+            clip.refined(of(value), of(other)) != *of(value)
+        };
+        (holds && narrows).then_some(clip)
     }
 
     /// Whether the interval does not become empty by clips on both sides.
     fn keeps_order(&self, clip: &Clip) -> bool {
         let others = self.active.iter();
         let opposite = others.filter(|other| other.value == clip.value && other.side != clip.side);
-        opposite.map(|opposite| opposite.other).all(|other| {
-            let [below, above] = match clip.side {
-                Side::Lower => [clip.other, other],
-                Side::Upper => [other, clip.other],
+        let limits = |clip: &Clip| clip.limits(self.bounds[clip.other.index()].floats());
+        opposite.into_iter().all(|opposite| {
+            let [lower, upper] = match clip.side {
+                Side::Lower => [clip, opposite],
+                Side::Upper => [opposite, clip],
             };
-            is_below(&self.bounds[below.index()], &self.bounds[above.index()])
+            limits(lower)[1] <= limits(upper)[0]
         })
     }
 }
@@ -332,6 +343,19 @@ mod tests {
             [of("%5"), of("%6"), of("%7")],
             [[above, 1.0], [2.0, 2.5f32.next_down()], [2.0, 3.0]]
         );
+    }
+
+    #[test]
+    fn contradictions_do_not_make_intervals_empty() {
+        let text = "fn f(x: f32) -> (r: f32) {
+            %0 = lt x, 0.25 %1 = lt 0.25, x %2 = band %0, %1
+            %3 = if %2 { %4 = mul x, 0.5 yield %4 } else { yield 0.0 }
+            return %3
+        }";
+        let point = parse(text).unwrap();
+        let bounds = vec![Bounds::Float(Floats::between(0.0, 1.0)); point.len()];
+        let clips = Clips::find(&point, &vec![true; point.len()], &bounds);
+        assert_eq!(clips.all().count(), 1);
     }
 
     #[test]

@@ -148,7 +148,11 @@ impl TestWalk<'_> {
             Op::Add => result_sides,
             Op::Sub if k == 0 => result_sides,
             Op::Sub | Op::Neg => result_sides.swapped(),
-            Op::Mul if args[0] == args[1] => Endpoints { lo: result_sides.hi, hi: result_sides.hi },
+            // A lower endpoint that is NaN would be ignored.
+            Op::Mul if args[0] == args[1] => Endpoints {
+                lo: result_sides.hi && self.tests_products(args[0]),
+                hi: result_sides.hi,
+            },
             // Each endpoint of the product is computed from a single endpoint of this argument.
             Op::Mul if self.has_sign(args[1 - k]) && !self.may_be_nan(args[1 - k]) => {
                 result_sides.swapped_if(self.bounds[args[1 - k].index()].floats().high() <= 0.0)
@@ -157,6 +161,15 @@ impl TestWalk<'_> {
             Op::Max if k == 0 => Endpoints { lo: false, hi: result_sides.hi },
             Op::Exp | Op::Exp2 => Endpoints { lo: false, hi: result_sides.hi },
             _ => Endpoints::default(),
+        }
+    }
+
+    /// Whether the value is a product with factors of unknown sign. All products of its endpoints are
+    /// tested for NaN.
+    fn tests_products(&self, value: Value) -> bool {
+        match self.function.operation(value) {
+            Some((Op::Mul, &[a, b])) => a != b && !self.has_sign(a) && !self.has_sign(b),
+            _ => false,
         }
     }
 
@@ -233,6 +246,14 @@ mod tests {
     fn factors_are_tested_if_the_other_factor_may_be_zero() {
         let text = "%0 = add a, b  %1 = mul %0, a  %2 = mul %1, %1  %3 = max %2, 1.0  return %3";
         assert_eq!(tests(text), ["%0.lo", "%0.hi", "%2.hi"]);
+    }
+
+    #[test]
+    fn squares_hide_a_lower_endpoint_that_is_nan() {
+        // For b = 0, a b may be [NaN, 1].
+        let text = "%0 = add a, a  %1 = abs b  %2 = mul %0, %1  %3 = mul %2, %2  %4 = max %3, 1.0
+            return %4";
+        assert_eq!(tests(text), ["%2.lo", "%3.hi"]);
     }
 
     #[test]

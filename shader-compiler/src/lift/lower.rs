@@ -363,9 +363,8 @@ impl Lowering<'_> {
                 _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
             for (side, (intersection, unbounded)) in intersections.into_iter().enumerate() {
-                if refinement.is_optimal()
-                    || refinement.replaces_lowering(side) && endpoints[side] == lowered[side]
-                {
+                let replaces = refinement.is_optimal() || refinement.replaces_lowering(side);
+                if replaces && endpoints[side] == lowered[side] {
                     endpoints[side] = refined[side];
                 } else if unbounded
                     .is_none_or(|end| self.builder.known(refined[side]) != Some(end.to_bits()))

@@ -483,7 +483,7 @@ mod tests {
             (
                 format!("{case}integrator = \"bdpt\"\n"),
                 4,
-                "`path`, `lightcuts`, `ambientocclusion`",
+                "`path`, `volpath`, `lightcuts`, `ambientocclusion`",
             ),
             (format!("{case}kind = \"exact\"\naccel = \"embree\"\n"), 2, "Embree"),
             (format!("{case}\n{case}"), 6, "another case is called `one`"),

@@ -16,7 +16,7 @@ use crate::builder::rewrite::liveness;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
-use crate::relations::{RelationInfo, emptiness, support};
+use crate::relations::{Refinement, RelationInfo, emptiness, support};
 
 /// Results of the analyses of a point shader.
 #[derive(Clone, Copy)]
@@ -363,7 +363,9 @@ impl Lowering<'_> {
                 _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
             for (side, (intersection, unbounded)) in intersections.into_iter().enumerate() {
-                let replaces = refinement.is_optimal() || refinement.replaces_lowering(side);
+                let is_optimal =
+                    refinement.is_optimal() && !self.has_refined_operand(value, refinement);
+                let replaces = is_optimal || refinement.replaces_lowering(side);
                 if replaces && endpoints[side] == lowered[side] {
                     endpoints[side] = refined[side];
                 } else if unbounded
@@ -375,6 +377,24 @@ impl Lowering<'_> {
             }
         }
         endpoints
+    }
+
+    /// Whether a value between a refinement's value and its sources has refinements of its own. Then
+    /// the endpoints of the lowering may be tighter than optimal ones.
+    fn has_refined_operand(&self, value: Value, refinement: &Refinement) -> bool {
+        let sources = refinement.sources();
+        let operands = |value: Value| self.point.operation(value).map_or(&[][..], |(_, args)| args);
+        let mut pending = operands(value).to_vec();
+        while let Some(operand) = pending.pop() {
+            if sources.contains(&operand) {
+                continue;
+            }
+            if !self.known.related.refinements[operand.index()].is_empty() {
+                return true;
+            }
+            pending.extend(operands(operand));
+        }
+        false
     }
 
     /// Number of operations appended since the function had `values` values.

@@ -350,7 +350,7 @@ impl Refinement {
         matches!(self, Refinement::Monotone(monotone) if monotone.replaces_lowering(side))
     }
 
-    /// Whether the endpoints are optimal, and therefore replace all others.
+    /// Whether the endpoints are optimal, unless operands are refined, and therefore replace others.
     pub fn is_optimal(&self) -> bool {
         matches!(self, Refinement::Power(_))
     }

@@ -286,7 +286,10 @@ impl Polynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interpreter;
+    use crate::interval::{Bounds, Floats};
     use crate::ir::text::parse;
+    use crate::lift::{self, Input, Options};
     use crate::math::eval::ConstantEvaluator;
     use crate::random::Random;
     use crate::relations::testing::related;
@@ -357,5 +360,25 @@ mod tests {
                 assert!(ends[1] - ends[0] <= max - min + slack);
             }
         }
+    }
+
+    #[test]
+    fn powers_of_polynomials_are_within_static_bounds() {
+        // The square of the polynomial %8 has tighter bounds than %8 itself.
+        let text = "fn f(c: f32) -> (r: f32) {
+            %0 = min c, 1.0 %1 = mul %0, 6.0 %2 = sub 3.0, %1 %3 = mul %0, %2 %4 = sub 0.5, %3
+            %5 = mul %0, %4 %6 = sub 1.0, %5 %7 = mul %6, %0 %8 = mul %7, %7 %9 = mul %8, %8
+            %10 = mul %7, %9
+            return %10
+        }";
+        let point = parse(text).unwrap();
+        let bounds = Bounds::Float(Floats::between(0.0, 1000.0));
+        let input = Input { interval: true, bounds, axis: None };
+        let options = Options { relations: Relations::all(), ..Options::default() };
+        let lifted = lift::run(&point, &[input], &[0], &options);
+        let words = [0.0, 320.0f32].map(f32::to_bits);
+        let endpoints = interpreter::run(&lifted.function, &[], &words, 1).unwrap();
+        let known = lifted.bounds[lifted.point.body.yields[0].index()];
+        assert!(endpoints.iter().all(|&end| known.contains(end)), "{endpoints:x?} in {known}");
     }
 }

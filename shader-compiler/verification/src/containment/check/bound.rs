@@ -83,7 +83,12 @@ impl BoundCheck<'_> {
 
     /// Whether the variant ignores a NaN that the naive code computes for the box.
     fn has_ignored_nan(&self) -> bool {
-        self.options().nan == Nan::Ignore && self.checker.computes_nan(self.variant, self.sample)
+        self.ignores_nan_of(self.variant)
+    }
+
+    /// Whether another variant with the same options for NaN ignores one.
+    fn ignores_nan_of(&self, variant: usize) -> bool {
+        self.options().nan == Nan::Ignore && self.checker.computes_nan(variant, self.sample)
     }
 
     /// Whether the cosine factor (`RelationInfo::support`) is negative for all members. The bound
@@ -254,8 +259,7 @@ impl BoundCheck<'_> {
             if !number(expected).is_nan()
                 && !fits(side, number(found), number(expected))
                 && !self.has_ignored_nan()
-                && !(self.options().nan == Nan::Ignore
-                    && self.checker.computes_nan(other, self.sample))
+                && !self.ignores_nan_of(other)
                 && !self.is_outside_support()
             {
                 if self.checker.has_empty(self.variant, self.sample) {

@@ -44,7 +44,7 @@ impl Media {
         self.media.len() as u32 - 1
     }
 
-    /// Returns the media on the sides of a shape of which the material has a medium `inside`. Unless
+    /// Returns the media on the sides of a shape whose material has a medium `inside`. Unless
     /// `MediumInterface` says what is outside, it is the medium around the camera.
     pub fn enclose(&self, shape: &ShapeEntity, inside: u32) -> MediumInterface {
         let outside = match shape.media {

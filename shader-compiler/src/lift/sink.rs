@@ -8,39 +8,39 @@
 use crate::analysis::conditions::implied_orders;
 use crate::ir::{Block, Def, Function, If, Op, Stmt, Value};
 use rustc_hash::FxHashMap;
+use std::collections::BinaryHeap;
 
 /// Turns the selects of a function with interval conditions into ifs where that clips a value.
 pub fn run(mut function: Function, is_interval: &[bool]) -> Function {
     let mut body = std::mem::take(&mut function.body);
     let mut uses = vec![0; function.len()];
-    count_uses(&function, &body, &mut uses);
+    body.yields.iter().for_each(|value| uses[value.index()] += 1);
+    for_each_use(&function, &body.stmts, &mut |value| uses[value.index()] += 1);
     visit(&mut function, &mut body, is_interval, &uses);
     function.body = body;
     function
 }
 
-/// Counts the uses of each value in a block.
-fn count_uses(function: &Function, block: &Block, uses: &mut [u32]) {
-    block.yields.iter().for_each(|value| uses[value.index()] += 1);
-    count_stmt_uses(function, &block.stmts, uses);
-}
-
-fn count_stmt_uses(function: &Function, stmts: &[Stmt], uses: &mut [u32]) {
+/// Calls `f` for each use of a value in statements and in the blocks that they contain.
+fn for_each_use(function: &Function, stmts: &[Stmt], f: &mut impl FnMut(Value)) {
     for stmt in stmts {
-        match stmt {
+        let blocks = match stmt {
             Stmt::Op(value) => {
-                arguments(function, *value).iter().for_each(|arg| uses[arg.index()] += 1)
+                arguments(function, *value).iter().for_each(|&arg| f(arg));
+                continue;
             }
             Stmt::If(node) => {
-                uses[node.cond.index()] += 1;
-                count_uses(function, &node.then, uses);
-                count_uses(function, &node.otherwise, uses);
+                f(node.cond);
+                [&node.then, &node.otherwise]
             }
             Stmt::Loop(node) => {
-                node.init.iter().chain([&node.cond]).for_each(|value| uses[value.index()] += 1);
-                count_uses(function, &node.head, uses);
-                count_uses(function, &node.body, uses);
+                node.init.iter().chain([&node.cond]).for_each(|&value| f(value));
+                [&node.head, &node.body]
             }
+        };
+        for block in blocks {
+            block.yields.iter().for_each(|&value| f(value));
+            for_each_use(function, &block.stmts, f);
         }
     }
 }
@@ -50,12 +50,17 @@ fn arguments(function: &Function, value: Value) -> &[Value] {
 }
 
 fn visit(function: &mut Function, block: &mut Block, is_interval: &[bool], uses: &[u32]) {
+    let mut sinking = Sinking::new(function, block);
     // The last selects come first: their operands may contain others.
-    let mut end = block.stmts.len();
-    while let Some(last) = end.checked_sub(1) {
-        let cond = condition(function, &block.stmts[last], is_interval);
-        end = cond.map_or(last, |cond| sink(function, block, last, cond, uses));
+    for last in (0..block.stmts.len()).rev() {
+        if !sinking.moved[last]
+            && let Some(cond) = condition(function, &block.stmts[last], is_interval)
+        {
+            sinking.sink(function, block, last, cond, uses);
+        }
     }
+    let mut moved = sinking.moved.into_iter();
+    block.stmts.retain(|_| moved.next() == Some(false));
     for stmt in &mut block.stmts {
         match stmt {
             Stmt::Op(_) => {}
@@ -92,85 +97,110 @@ fn select_of(function: &Function, stmt: &Stmt) -> Option<[Value; 3]> {
     }
 }
 
-/// Turns the select at `last`, and those with the same condition before it, into an if, unless that
-/// clips nothing. Returns the number of statements before the last one.
-fn sink(
-    function: &mut Function,
-    block: &mut Block,
-    last: usize,
-    cond: Value,
-    uses: &[u32],
-) -> usize {
-    // Positions of the selects, and their operands.
-    let mut selects = vec![];
-    let mut used_between = vec![0; function.len()];
-    for at in (0..=last).rev() {
-        let stmt = std::slice::from_ref(&block.stmts[at]);
-        if let Some([c, then, otherwise]) = select_of(function, &stmt[0])
-            && let Stmt::Op(value) = stmt[0]
-            && c == cond
-            && used_between[value.index()] == 0
-        {
-            selects.push((at, value, [then, otherwise]));
-        }
-        count_stmt_uses(function, stmt, &mut used_between);
-    }
-    selects.reverse();
-    let cones = [0, 1].map(|arm| {
-        let operands = selects.iter().map(|(_, _, operands)| operands[arm]);
-        cone(function, &block.stmts[..last], operands, uses)
-    });
-    let compared = compared(function, cond);
-    let gains = cones.iter().flatten().any(|&stmt| {
-        let Stmt::Op(value) = block.stmts[stmt] else { return false };
-        arguments(function, value).iter().any(|arg| compared.contains(arg))
-    });
-    if !gains {
-        return last;
-    }
-    let [then, otherwise] = [0, 1].map(|arm| Block {
-        stmts: cones[arm].iter().map(|&stmt| block.stmts[stmt].clone()).collect(),
-        yields: selects.iter().map(|(_, _, operands)| operands[arm]).collect(),
-    });
-    let results: Vec<Value> = selects.iter().map(|&(_, value, _)| value).collect();
-    for &value in &results {
-        function.values[value.index()].def = Def::Result;
-    }
-    block.stmts[last] = Stmt::If(Box::new(If { cond, then, otherwise, results }));
-    let is_moved = |at: usize| {
-        cones.iter().any(|cone| cone.contains(&at))
-            || at != last && selects.iter().any(|&(select, ..)| select == at)
-    };
-    let moved = (0..last).filter(|&at| is_moved(at)).count();
-    let mut at = 0;
-    block.stmts.retain(|_| {
-        at += 1;
-        !is_moved(at - 1)
-    });
-    last - moved
+/// The statements of a block, indexed, so that time is linear in their number.
+struct Sinking {
+    /// Position of the operation that defines a value.
+    position: FxHashMap<Value, usize>,
+    /// Position of the first statement that uses a value.
+    first_use: FxHashMap<Value, usize>,
+    /// Positions of the selects with a condition.
+    selects: FxHashMap<Value, Vec<usize>>,
+    /// Whether a statement has been moved to an arm.
+    moved: Vec<bool>,
 }
 
-/// The statements that compute nothing but operands, in order.
-fn cone(
-    function: &Function,
-    stmts: &[Stmt],
-    operands: impl Iterator<Item = Value>,
-    uses: &[u32],
-) -> Vec<usize> {
-    let mut inner_uses = FxHashMap::default();
-    operands.for_each(|operand| *inner_uses.entry(operand).or_insert(0) += 1);
-    let mut cone = vec![];
-    for (k, stmt) in stmts.iter().enumerate().rev() {
-        let Stmt::Op(value) = stmt else { continue };
-        if inner_uses.get(value) == Some(&uses[value.index()]) {
-            cone.push(k);
-            for &arg in arguments(function, *value) {
-                *inner_uses.entry(arg).or_insert(0) += 1;
+impl Sinking {
+    fn new(function: &Function, block: &Block) -> Sinking {
+        let [mut position, mut first_use] = [FxHashMap::default(), FxHashMap::default()];
+        let mut selects: FxHashMap<Value, Vec<usize>> = FxHashMap::default();
+        for (at, stmt) in block.stmts.iter().enumerate() {
+            if let Stmt::Op(value) = stmt {
+                position.insert(*value, at);
+            }
+            if let Some([cond, ..]) = select_of(function, stmt) {
+                selects.entry(cond).or_default().push(at);
+            }
+            for_each_use(function, std::slice::from_ref(stmt), &mut |value| {
+                first_use.entry(value).or_insert(at);
+            });
+        }
+        Sinking { position, first_use, selects, moved: vec![false; block.stmts.len()] }
+    }
+
+    /// Turns the select at `last`, and those with the same condition before it, into an if, unless
+    /// that clips nothing.
+    fn sink(
+        &mut self,
+        function: &mut Function,
+        block: &mut Block,
+        last: usize,
+        cond: Value,
+        uses: &[u32],
+    ) {
+        // Positions of the selects, and their operands. None may be used before the if.
+        let mut selects = vec![];
+        for &at in self.selects[&cond].iter().filter(|&&at| at <= last && !self.moved[at]) {
+            if let Stmt::Op(value) = block.stmts[at]
+                && self.first_use.get(&value).is_none_or(|&first| first > last)
+                && let Some([_, then, otherwise]) = select_of(function, &block.stmts[at])
+            {
+                selects.push((at, value, [then, otherwise]));
             }
         }
+        let cones = [0, 1].map(|arm| {
+            self.cone(function, selects.iter().map(|(_, _, operands)| operands[arm]), uses)
+        });
+        let compared = compared(function, cond);
+        let gains = cones.iter().flatten().any(|&at| {
+            let Stmt::Op(value) = block.stmts[at] else { return false };
+            arguments(function, value).iter().any(|arg| compared.contains(arg))
+        });
+        if !gains {
+            return;
+        }
+        let [then, otherwise] = [0, 1].map(|arm| Block {
+            stmts: cones[arm].iter().map(|&at| block.stmts[at].clone()).collect(),
+            yields: selects.iter().map(|(_, _, operands)| operands[arm]).collect(),
+        });
+        let results: Vec<Value> = selects.iter().map(|&(_, value, _)| value).collect();
+        for &value in &results {
+            function.values[value.index()].def = Def::Result;
+        }
+        block.stmts[last] = Stmt::If(Box::new(If { cond, then, otherwise, results }));
+        let replaced = selects.iter().map(|&(at, ..)| at).filter(|&at| at != last);
+        for at in replaced.chain(cones.into_iter().flatten()) {
+            self.moved[at] = true;
+        }
     }
-    cone.reverse();
-    cone
+
+    /// Positions of the operations that compute nothing but operands, in order.
+    fn cone(
+        &self,
+        function: &Function,
+        operands: impl Iterator<Item = Value>,
+        uses: &[u32],
+    ) -> Vec<usize> {
+        let mut inner_uses: FxHashMap<Value, u32> = FxHashMap::default();
+        // The last operations first: all uses of a value come before it.
+        let mut pending = BinaryHeap::new();
+        let mut add = |value: Value, pending: &mut BinaryHeap<(usize, Value)>| {
+            let count = inner_uses.entry(value).or_insert(0);
+            *count += 1;
+            if *count == uses[value.index()]
+                && let Some(&at) = self.position.get(&value).filter(|&&at| !self.moved[at])
+            {
+                pending.push((at, value));
+            }
+        };
+        operands.for_each(|operand| add(operand, &mut pending));
+        let mut cone = vec![];
+        while let Some((at, value)) = pending.pop() {
+            cone.push(at);
+            arguments(function, value).iter().for_each(|&arg| add(arg, &mut pending));
+        }
+        cone.reverse();
+        cone
+    }
 }
 
 #[cfg(test)]

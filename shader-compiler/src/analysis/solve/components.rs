@@ -1,7 +1,7 @@
 //! Strongly connected components of the values of a loop, in topological order (Tarjan 1972),
 //! without recursion.
 
-use super::{LoopNest, Node};
+use super::nest::{LoopNest, Node};
 
 /// Marks values that are not nodes, and nodes that have not been visited.
 const NONE: u32 = u32::MAX;

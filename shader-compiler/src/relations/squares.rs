@@ -73,10 +73,10 @@ fn sum(function: &Function, value: Value) -> Option<Sum> {
             Some((Op::Sub, &[a, b])) => work.extend([(b, !subtracts), (a, subtracts)]),
             Some((Op::Mul, &[a, b])) if a == b => found.squares.push((a, subtracts)),
             _ => {
-                let bits = function.constant(value).filter(|_| constants == 0)?;
+                let constant = function.constant(value).filter(|_| constants == 0)?;
+                let constant = Some(f32::from_bits(constant)).filter(|x| x.is_finite())?;
                 constants += 1;
-                found.constant =
-                    f64::from(f32::from_bits(bits)) * if subtracts { -1.0 } else { 1.0 };
+                found.constant = f64::from(constant) * if subtracts { -1.0 } else { 1.0 };
             }
         }
         if work.len() + found.squares.len() > 4 {
@@ -297,5 +297,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn sums_with_a_constant_that_is_nan_have_no_refinement() {
+        let text = "fn f(x: f32, y: f32, z: f32) -> (r: f32) {
+            %0 = mul x, x %1 = mul y, y %2 = mul z, z %3 = add %0, %1 %4 = add %3, %2
+            %5 = add %4, nan
+            return %5
+        }";
+        let point = parse(text).unwrap();
+        let related = related(&point, &axes(1), Relations::NONE.with(Relation::Squares));
+        assert!(related.refinements[point.body.yields[0].index()].is_empty());
     }
 }

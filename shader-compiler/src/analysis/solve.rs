@@ -11,6 +11,7 @@
 //! that time is linear in the size of the function.
 
 mod components;
+pub mod explain;
 mod graph;
 mod widening;
 
@@ -69,20 +70,55 @@ pub fn run(
     nan: Nan,
     facts: Facts<'_>,
 ) -> Vec<Bounds> {
-    let graph = Graph::new(function, facts.clips);
-    let bounds = graph.nodes.iter().map(|node| Bounds::empty(function.ty(node.value))).collect();
-    let mut solver = Solver { function, graph: &graph, is_interval, inputs, nan, facts, bounds };
-    for component in Components::of(&graph).iter() {
-        solver.component(component);
-    }
-    let mut bounds: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
-    for (node, known) in std::iter::zip(&graph.nodes, &solver.bounds) {
-        // Empty bounds mean unreachable code, which must not rely on them.
-        if !matches!(node.source, Source::Clip(_)) && !known.is_empty() {
-            bounds[node.value.index()] = *known;
+    Ranges::solve(function, is_interval, inputs, nan, facts).of_values(function)
+}
+
+/// Computes the static bounds of each value of a function that computes one point, from the bounds
+/// of the inputs.
+pub fn run_scalar(function: &Function, inputs: &[Bounds], effort: Effort) -> Vec<Bounds> {
+    let clips = Clips::of_point(function, inputs);
+    let facts = Facts { clips: Some(&clips), effort, ..Facts::default() };
+    run(function, &vec![false; function.len()], inputs, Nan::Ignore, facts)
+}
+
+/// The static bounds of a function's values, and of values where a condition is known.
+struct Ranges<'f> {
+    graph: Graph<'f>,
+    /// The bounds of each node.
+    bounds: Vec<Bounds>,
+}
+
+impl<'f> Ranges<'f> {
+    fn solve(
+        function: &'f Function,
+        is_interval: &[bool],
+        inputs: &[Bounds],
+        nan: Nan,
+        facts: Facts<'f>,
+    ) -> Ranges<'f> {
+        let graph = Graph::new(function, facts.clips);
+        let bounds =
+            graph.nodes.iter().map(|node| Bounds::empty(function.ty(node.value))).collect();
+        let mut solver =
+            Solver { function, graph: &graph, is_interval, inputs, nan, facts, bounds };
+        for component in Components::of(&graph).iter() {
+            solver.component(component);
         }
+        let bounds = solver.bounds;
+        Ranges { graph, bounds }
     }
-    bounds
+
+    /// The bounds of each value where it is defined.
+    fn of_values(&self, function: &Function) -> Vec<Bounds> {
+        let mut bounds: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
+        for (node, known) in std::iter::zip(&self.graph.nodes, &self.bounds) {
+            // Empty bounds mean unreachable code, which must not rely on them.
+            if !matches!(node.source, Source::Clip(_)) && !known.is_empty() {
+                bounds[node.value.index()] = *known;
+            }
+        }
+        bounds
+    }
 }
 
 /// The state of an analysis.

@@ -41,6 +41,8 @@ pub(super) struct Graph<'f> {
     /// In order of definition: apart from parameters of loops, operands come first.
     pub(super) nodes: Vec<Node<'f>>,
     operands: Vec<NodeId>,
+    /// The nodes that define values, or `NONE`.
+    definitions: Vec<NodeId>,
 }
 
 /// Marks values that have no node.
@@ -51,10 +53,10 @@ impl<'f> Graph<'f> {
         let graph = Graph {
             nodes: Vec::with_capacity(function.len()),
             operands: Vec::with_capacity(2 * function.len()),
+            definitions: vec![NONE; function.len()],
         };
-        let definitions = vec![NONE; function.len()];
-        let mut search =
-            GraphBuilder { function, clips, graph, current: definitions.clone(), definitions };
+        let current = vec![NONE; function.len()];
+        let mut search = GraphBuilder { function, clips, graph, current };
         for (index, data) in function.values.iter().enumerate() {
             if matches!(data.def, Def::Input(_) | Def::Const(_)) {
                 search.define(Value(index as u32), Source::Given, &[]);
@@ -62,6 +64,11 @@ impl<'f> Graph<'f> {
         }
         search.block(&function.body);
         search.graph
+    }
+
+    /// The node that defines a value, if a statement does or if it is an input or a constant.
+    pub(super) fn definition(&self, value: Value) -> Option<NodeId> {
+        Some(self.definitions[value.index()]).filter(|&id| id != NONE)
     }
 
     /// The nodes from which a node's value is computed.
@@ -75,8 +82,6 @@ struct GraphBuilder<'f> {
     function: &'f Function,
     clips: Option<&'f Clips>,
     graph: Graph<'f>,
-    /// The nodes that define values.
-    definitions: Vec<NodeId>,
     /// The nodes to which uses refer in the current block.
     current: Vec<NodeId>,
 }
@@ -93,7 +98,7 @@ impl<'f> GraphBuilder<'f> {
 
     fn define(&mut self, value: Value, source: Source<'f>, operands: &[NodeId]) -> NodeId {
         let id = self.node(value, source, operands);
-        self.definitions[value.index()] = id;
+        self.graph.definitions[value.index()] = id;
         id
     }
 
@@ -167,7 +172,7 @@ impl<'f> GraphBuilder<'f> {
         let clips = self.clips.map_or(&[][..], |clips| clips.of(results, truth));
         let mut outer = Vec::with_capacity(clips.len());
         for clip in clips {
-            let operands = [self.current(clip.value), self.definitions[clip.other.index()]];
+            let operands = [self.current(clip.value), self.graph.definitions[clip.other.index()]];
             outer.push((clip.value, self.current(clip.value)));
             self.node(clip.value, Source::Clip(clip), &operands);
         }

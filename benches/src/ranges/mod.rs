@@ -15,7 +15,8 @@ mod scaling;
 
 use crate::arguments::count;
 use lightbound_shader::analysis::Bounds;
-use lightbound_shader::analysis::solve::{self, Facts};
+use lightbound_shader::analysis::conditions::Clips;
+use lightbound_shader::analysis::solve::{self, Effort, Facts};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift;
@@ -25,6 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound-benches ranges
   lightbound-benches ranges --kernel bubble_sort --variables
+  lightbound-benches ranges --runs 2000 --ablations
   lightbound-benches ranges --random 1e5 --seed 1
   lightbound-benches ranges --scaling --operations 1e5
 
@@ -61,6 +63,9 @@ pub struct Args {
     /// List all variables
     #[arg(long, requires = "kernel")]
     variables: bool,
+    /// Also compare variants of the analysis
+    #[arg(long, conflicts_with_all = ["random", "scaling"])]
+    ablations: bool,
     /// Number of evaluations of each kernel, such as 2000 or 1e5
     #[arg(long, default_value = "2e4", value_parser = count)]
     runs: u64,
@@ -87,8 +92,22 @@ pub fn run(args: &Args) -> ExitCode {
         (Some(programs), ..) => random::run(programs, args.seed),
         (_, _, Some(single)) => scaling::run_single(&single[0], &single[1]),
         (_, true, _) => scaling::run(args.operations as usize),
-        _ => precision::run(args.kernel.as_deref(), args.variables, args.runs as usize, args.seed),
+        _ => precision::run(&precision::Request {
+            only: args.kernel.as_deref(),
+            variables: args.variables,
+            ablations: args.ablations,
+            runs: args.runs as usize,
+            seed: args.seed,
+        }),
     }
+}
+
+/// How a function is analysed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Analysis {
+    effort: Effort,
+    /// Whether conditions have no effect: SSA form instead of e-SSA form.
+    without_clips: bool,
 }
 
 /// The static bounds of all values of a function for bounds of its inputs.
@@ -97,8 +116,13 @@ fn static_bounds(
     is_interval: &[bool],
     inputs: &[Bounds],
     nan: Nan,
+    analysis: Analysis,
 ) -> Vec<Bounds> {
-    let clips = lift::find_clips(function, is_interval, inputs, nan);
-    let facts = Facts { clips: Some(&clips), ..Facts::default() };
+    let clips = if analysis.without_clips {
+        Clips::default()
+    } else {
+        lift::find_clips(function, is_interval, inputs, nan)
+    };
+    let facts = Facts { clips: Some(&clips), effort: analysis.effort, ..Facts::default() };
     solve::run(function, is_interval, inputs, nan, facts)
 }

@@ -2,9 +2,10 @@
 
 use super::classes::Class;
 use super::profile::{Domain, Profile, endpoints, number};
-use super::static_bounds;
+use super::{Analysis, static_bounds};
 use crate::report::{fail, invalid_input, print_head, print_machine, print_row};
 use lightbound_shader::analysis::Bounds;
+use lightbound_shader::analysis::solve::Effort;
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::{Def, Function, Type, Value};
@@ -12,6 +13,7 @@ use lightbound_shader::{Entry, Scalar, Settings, Shader, passes};
 use rayon::prelude::*;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// The lists of kernels: folders of `benches/kernels`.
 const LISTS: [&str; 2] = ["tuning", "held-out"];
@@ -49,27 +51,131 @@ struct Outcome {
     violations: usize,
 }
 
-/// Measures the kernels with `only` in their names, or all, and prints the tables.
-pub fn run(only: Option<&str>, list_variables: bool, runs: usize, seed: u64) -> ExitCode {
-    let kernels = match kernels(only) {
+/// What to measure.
+pub struct Request<'a> {
+    /// Only kernels with this text in their names.
+    pub only: Option<&'a str>,
+    /// Whether to list the variables.
+    pub variables: bool,
+    /// Whether to compare variants of the analysis.
+    pub ablations: bool,
+    /// Number of evaluations of each kernel.
+    pub runs: usize,
+    /// Seed of the inputs.
+    pub seed: u64,
+}
+
+/// Measures kernels, and prints the tables.
+pub fn run(request: &Request<'_>) -> ExitCode {
+    let kernels = match kernels(request.only) {
         Ok(kernels) => kernels,
         Err(error) => return invalid_input(&error),
     };
     print_machine();
-    let outcomes: Vec<_> = kernels.par_iter().map(|kernel| measure(kernel, runs, seed)).collect();
-    if list_variables {
-        for (kernel, outcome) in std::iter::zip(&kernels, &outcomes) {
+    let measured: Vec<_> = kernels
+        .par_iter()
+        .map(|kernel| {
+            let bounds = kernel.bounds(Analysis::default());
+            let profile = Profile::record(
+                &kernel.function,
+                &kernel.domains,
+                &bounds,
+                request.runs,
+                request.seed,
+            );
+            (Outcome::new(kernel, &bounds, &profile), profile)
+        })
+        .collect();
+    if request.variables {
+        for (kernel, (outcome, _)) in std::iter::zip(&kernels, &measured) {
             print_variables(kernel, outcome);
         }
     }
     for list in LISTS {
-        let outcomes: Vec<_> = outcomes.iter().filter(|outcome| outcome.list == list).collect();
+        let outcomes: Vec<_> = measured
+            .iter()
+            .filter(|(outcome, _)| outcome.list == list)
+            .map(|(outcome, _)| outcome)
+            .collect();
         if !outcomes.is_empty() {
             print_outcomes(list, &outcomes);
+            if request.ablations {
+                let of_list = std::iter::zip(&kernels, &measured)
+                    .filter(|(kernel, _)| kernel.list == list)
+                    .map(|(kernel, (_, profile))| (kernel, profile));
+                print_ablations(&of_list.collect::<Vec<_>>());
+            }
         }
     }
-    let violations: usize = outcomes.iter().map(|outcome| outcome.violations).sum();
+    let violations: usize = measured.iter().map(|(outcome, _)| outcome.violations).sum();
     if violations > 0 { fail("values outside their static ranges") } else { ExitCode::SUCCESS }
+}
+
+/// Variants of the analysis: those of Campos et al. 2012, §5.2 and §5.5, except that components are
+/// always solved one by one.
+fn ablations() -> [(&'static str, Analysis); 8] {
+    let with = |effort| Analysis { effort, without_clips: false };
+    let full = Effort::default();
+    let widened = |iterations, jumps| with(Effort { iterations, jumps, ..full });
+    [
+        ("default", with(full)),
+        ("SSA: conditions have no effect", Analysis { effort: full, without_clips: true }),
+        ("0 iterations, simple widening", widened(0, 0)),
+        ("16 iterations, simple widening", widened(16, 0)),
+        ("0 iterations, jump set", widened(0, full.jumps)),
+        ("16 iterations, jump set", widened(16, full.jumps)),
+        ("no narrowing", with(Effort { narrowings: 0, ..full })),
+        ("16 narrowings", with(Effort { narrowings: 16, ..full })),
+    ]
+}
+
+/// Prints the precision of variants of the analysis, and the time for all kernels.
+fn print_ablations(kernels: &[(&Kernel, &Profile)]) {
+    println!("Variants of the analysis: as above, and ms for all kernels\n");
+    print_head(
+        &[
+            "variant",
+            "int lower exact",
+            "int upper exact",
+            "float lower exact",
+            "float upper exact",
+            "float lower far",
+            "float upper far",
+            "ms",
+        ]
+        .map(String::from),
+    );
+    for (name, analysis) in ablations() {
+        let mut time = Duration::ZERO;
+        let outcomes: Vec<_> = kernels
+            .iter()
+            .map(|(kernel, profile)| {
+                let start = Instant::now();
+                let bounds = kernel.bounds(analysis);
+                time += start.elapsed();
+                Outcome::new(kernel, &bounds, profile)
+            })
+            .collect();
+        let variables = || outcomes.iter().flat_map(|outcome| &outcome.variables);
+        let shares =
+            [(Type::I32, Class::Exact), (Type::F32, Class::Exact), (Type::F32, Class::Imprecise)]
+                .into_iter()
+                .flat_map(|(ty, class)| [0, 1].map(|side| (ty, class, side)))
+                .map(|(ty, class, side)| {
+                    cell(percentage(variables(), ty, |variable| variable.classes[side] == class))
+                });
+        let time = format!("{:.1}", 1e3 * time.as_secs_f64());
+        print_row([name.to_owned()].into_iter().chain(shares).chain([time]));
+    }
+    println!();
+}
+
+impl Kernel {
+    /// The static bounds of all values.
+    fn bounds(&self, analysis: Analysis) -> Vec<Bounds> {
+        let scalars = vec![false; self.function.len()];
+        static_bounds(&self.function, &scalars, &self.inputs, Nan::Suppress, analysis)
+    }
 }
 
 /// Reads and compiles kernels.
@@ -129,45 +235,42 @@ fn compile(list: &'static str, name: String, path: &Path) -> Result<Kernel, Stri
     Ok(Kernel { list, name, function, inputs, domains })
 }
 
-fn measure(kernel: &Kernel, runs: usize, seed: u64) -> Outcome {
-    let function = &kernel.function;
-    let bounds =
-        static_bounds(function, &vec![false; function.len()], &kernel.inputs, Nan::Suppress);
-    let profile = Profile::record(function, &kernel.domains, &bounds, runs, seed);
-    let (mut variables, mut spurious_nan, mut not_run) = (vec![], 0, 0);
-    for (k, data) in function.values.iter().enumerate() {
-        let is_number = data.ty != Type::Bool;
-        if !is_number || matches!(data.def, Def::Input(_) | Def::Const(_)) {
-            continue;
+impl Outcome {
+    /// Compares static bounds with a profile.
+    fn new(kernel: &Kernel, bounds: &[Bounds], profile: &Profile) -> Outcome {
+        let (mut variables, mut spurious_nan, mut not_run) = (vec![], 0, 0);
+        for (k, data) in kernel.function.values.iter().enumerate() {
+            let is_variable =
+                data.ty != Type::Bool && !matches!(data.def, Def::Input(_) | Def::Const(_));
+            if !is_variable {
+                continue;
+            }
+            if let Bounds::Float(floats) = &bounds[k] {
+                spurious_nan += usize::from(floats.nan && !profile.nan[k]);
+            }
+            let (Some(observed), Some(ends)) = (profile.ranges[k], endpoints(&bounds[k])) else {
+                not_run += 1;
+                continue;
+            };
+            let magnitude = observed[0].abs().max(observed[1].abs());
+            variables.push(Variable {
+                value: Value(k as u32),
+                ty: data.ty,
+                bounds: bounds[k],
+                observed,
+                classes: [0, 1].map(|side| Class::of(ends[side], observed[side], magnitude)),
+                by_magnitude: [0, 1].map(|side| Class::by_magnitude(ends[side], observed[side])),
+            });
         }
-        if let Bounds::Float(floats) = &bounds[k]
-            && floats.nan
-            && !profile.nan[k]
-        {
-            spurious_nan += 1;
+        Outcome {
+            list: kernel.list,
+            name: kernel.name.clone(),
+            runs: profile.runs,
+            variables,
+            spurious_nan,
+            not_run,
+            violations: profile.violations.len(),
         }
-        let (Some(observed), Some(ends)) = (profile.ranges[k], endpoints(&bounds[k])) else {
-            not_run += 1;
-            continue;
-        };
-        let magnitude = observed[0].abs().max(observed[1].abs());
-        variables.push(Variable {
-            value: Value(k as u32),
-            ty: data.ty,
-            bounds: bounds[k],
-            observed,
-            classes: [0, 1].map(|side| Class::of(ends[side], observed[side], magnitude)),
-            by_magnitude: [0, 1].map(|side| Class::by_magnitude(ends[side], observed[side])),
-        });
-    }
-    Outcome {
-        list: kernel.list,
-        name: kernel.name.clone(),
-        runs: profile.runs,
-        variables,
-        spurious_nan,
-        not_run,
-        violations: profile.violations.len(),
     }
 }
 
@@ -302,7 +405,9 @@ mod tests {
         let count = |list| kernels.iter().filter(|kernel| kernel.list == list).count();
         assert!(count("tuning") >= 26 && count("held-out") >= 10);
         for kernel in kernels.iter().filter(|kernel| kernel.function.len() < 100) {
-            let outcome = measure(kernel, 20, 0);
+            let bounds = kernel.bounds(Analysis::default());
+            let profile = Profile::record(&kernel.function, &kernel.domains, &bounds, 20, 0);
+            let outcome = Outcome::new(kernel, &bounds, &profile);
             assert_eq!(outcome.violations, 0, "{}", kernel.name);
             assert!(!outcome.variables.is_empty(), "{}", kernel.name);
         }

@@ -1,9 +1,10 @@
 //! Random programs, run with every value checked against its static bounds.
 
 use super::profile::{endpoints, number};
-use super::static_bounds;
+use super::{Analysis, static_bounds};
 use crate::report::{fail, print_head, print_row};
 use lightbound_shader::analysis::Bounds;
+use lightbound_shader::analysis::solve::Effort;
 use lightbound_shader::interpreter;
 use lightbound_shader::interval::{Floats, Nan, Pieces};
 use lightbound_shader::ir::{Def, Function, Type, Value};
@@ -128,12 +129,13 @@ struct Inputs {
     all: bool,
 }
 
-/// Which values are intervals, and how NaN is treated. If it propagates, bounds of intervals are not
+/// Which values are intervals, how NaN is treated, and how bounds are computed. If it propagates, bounds of intervals are not
 /// about the values of members that are NaN; `containment` checks that mode.
 struct Setting {
     name: &'static str,
     is_interval: Vec<bool>,
     nan: Nan,
+    analysis: Analysis,
 }
 
 /// Checks a program. Returns the name of its kind.
@@ -153,15 +155,29 @@ fn check(seed: u64) -> (&'static str, Tally) {
     let intervals: Vec<_> = function.inputs.iter().map(|_| random.once_in(2)).collect();
     let intervals = classify(&function, &intervals);
     let scalars = vec![false; function.len()];
+    let effort = Effort {
+        iterations: random.below(20) as u32,
+        jumps: random.below(20) as u32,
+        narrowings: random.below(10) as u32,
+    };
+    let any = Analysis { effort, without_clips: random.once_in(2) };
+    let setting = |name, is_interval: &[bool], nan, analysis| Setting {
+        name,
+        is_interval: is_interval.to_vec(),
+        nan,
+        analysis,
+    };
+    let default = Analysis::default();
     let settings = [
-        Setting { name: "scalars", is_interval: scalars, nan: Nan::Suppress },
-        Setting { name: "suppress", is_interval: intervals.clone(), nan: Nan::Suppress },
-        Setting { name: "ignore", is_interval: intervals, nan: Nan::Ignore },
+        setting("scalars", &scalars, Nan::Suppress, default),
+        setting("scalars, any effort", &scalars, Nan::Suppress, any),
+        setting("suppress", &intervals, Nan::Suppress, default),
+        setting("ignore", &intervals, Nan::Ignore, any),
     ];
     let mut tally = Tally { programs: 1, ..Tally::default() };
     let mut bounds = vec![];
-    for Setting { name, is_interval, nan } in &settings {
-        let analyse = || static_bounds(&function, is_interval, &inputs.bounds, *nan);
+    for Setting { name, is_interval, nan, analysis } in &settings {
+        let analyse = || static_bounds(&function, is_interval, &inputs.bounds, *nan, *analysis);
         match catch_unwind(AssertUnwindSafe(analyse)) {
             Ok(analysed) => bounds.push(analysed),
             Err(_) => {

@@ -169,21 +169,21 @@ pub fn run_single(shape: &str, operations: &str) -> ExitCode {
     std::process::exit(0);
 }
 
-/// Runs a computation up to five times, or until a tenth of a second has passed. Returns the least
+/// Runs a computation repeatedly for a quarter of a second, or a thousand times. Returns the mean
 /// time on the CPU in seconds, and the result.
+///
+/// The system counts this time in ticks of some milliseconds.
 fn timed<T>(compute: impl Fn() -> T) -> (f64, T) {
-    let (mut least, mut sum) = (f64::INFINITY, 0.0);
-    for round in 1.. {
-        let start = cpu_time();
+    let start = cpu_time();
+    let mut rounds = 0;
+    loop {
         let result = black_box(compute());
+        rounds += 1;
         let time = cpu_time().zip(start).map_or(f64::INFINITY, |(end, start)| end - start);
-        least = least.min(time);
-        sum += time;
-        if round == 5 || sum > 0.1 {
-            return (least, result);
+        if time > 0.25 || rounds == 1000 {
+            return (time / f64::from(rounds), result);
         }
     }
-    unreachable!("the fifth round is the last")
 }
 
 /// The time that this thread has run, in seconds: other processes do not matter.

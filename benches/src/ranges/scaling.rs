@@ -30,8 +30,8 @@ const SHAPES: [(&str, fn(usize) -> Function); 8] = [
     ("component", |n| component(n, n / 8)),
     ("chain", |n| component(n, 1)),
     // One nest of blocks, as deep as there are operations for.
-    ("deep-ifs", |n| nested(n, n / OPERATIONS_PER_LEVEL, false)),
-    ("deep-loops", |n| nested(n, n / OPERATIONS_PER_LEVEL, true)),
+    ("deep-ifs", |n| nested(n, n.div_ceil(OPERATIONS_PER_LEVEL), false)),
+    ("deep-loops", |n| nested(n, n.div_ceil(OPERATIONS_PER_LEVEL), true)),
 ];
 
 /// What is measured of a function.

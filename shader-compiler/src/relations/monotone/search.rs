@@ -17,6 +17,10 @@ use std::collections::BinaryHeap;
 /// Positions of the operations of a block in [`Operations::list`].
 type Positions = std::ops::Range<usize>;
 
+/// Maximum number of operations from a source to a value. A second lowering of that many operations
+/// would cost more than tighter endpoints save.
+const MAX_PATH: usize = 1000;
+
 /// Maximum number of uses of a source.
 const MAX_USES: usize = 12;
 
@@ -235,28 +239,31 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Visits operations from the first use of the source on, until no operand depends on some but
-    /// not all of the sites: after that, no uses meet. Returns the number of operations visited.
+    /// Visits operations from the first use of the source on, until no more sites can meet. Returns
+    /// the number of operations visited.
     fn run(mut self, related: &mut RelationInfo) -> usize {
         if self.has_half {
             let high = self.point.bounds[self.source.index()].floats().high();
             self.set_half_bounds(self.source, Bounds::Float(Floats::between(0.0, high)));
         }
-        let is_reached = |&bit: &usize| is_finite(&self.point.bounds[self.sites[bit].index()]);
-        let all_sites =
-            (0..self.sites.len()).filter(is_reached).fold(0, |sites, bit| sites | 1 << bit);
         let users = self.ops.users_in(self.source, &self.block);
         let (first, mut last) = (users[0] as usize, users[users.len() - 1] as usize);
         let mut at = first;
+        // For each mask, the last use of a value with it.
+        let mut last_uses: Vec<(u32, usize)> = vec![];
         while at <= last {
             let value = self.ops.list[at];
             at += 1;
             let (op, args) =
                 self.point.function.operation(value).expect("statements define operations");
             self.update_half_bounds(value, op, args);
-            let mask_of = |arg: &Value| self.scratch.masks[arg.index()];
+            let mut operand_masks = [0; 3];
+            for (mask, arg) in operand_masks.iter_mut().zip(args) {
+                *mask = self.scratch.masks[arg.index()];
+            }
+            let operand_masks = &operand_masks[..args.len()];
             let site = self.sites.iter().position(|&site| site == value).map_or(0, |bit| 1 << bit);
-            let mask = args.iter().fold(site, |mask, arg| mask | mask_of(arg));
+            let mask = operand_masks.iter().fold(site, |mask, operand| mask | operand);
             if mask == 0
                 || !op.facts().has_growth
                 || !self.point.is_interval[value.index()]
@@ -264,19 +271,16 @@ impl Search<'_> {
             {
                 continue;
             }
-            let operand_masks: Vec<u32> = args.iter().map(mask_of).collect();
             self.scratch.masks[value.index()] = mask;
             self.visited.push(value);
-            if mask != all_sites
-                && let Some(&user) = self.ops.users_in(value, &self.block).last()
-            {
-                last = last.max(user as usize);
+            if let Some(&user) = self.ops.users_in(value, &self.block).last() {
+                last = last.max(last_meeting(&mut last_uses, mask, user as usize));
             }
             // Several uses meet at this value.
             if !self.facts.must_keep_lowering[value.index()].get()
                 && mask.count_ones() > 1
                 && operand_masks.iter().all(|&operand| operand != mask)
-                && let Some(pinned) = self.refine(value, mask, &operand_masks, related)
+                && let Some(pinned) = self.refine(value, mask, operand_masks, related)
             {
                 self.found.push((value, pinned));
             }
@@ -322,7 +326,7 @@ impl Search<'_> {
         operand_masks: &[u32],
         related: &mut RelationInfo,
     ) -> Option<u32> {
-        let path = self.path(value);
+        let path = self.path(value)?;
         let groups = self.groups(mask, &path);
         let directions: Vec<_> =
             groups.iter().map(|&group| (group, self.direction(&path, group))).collect();
@@ -396,8 +400,8 @@ impl Search<'_> {
         left.is_some()
     }
 
-    /// The operations on paths from the source to a value, in order.
-    fn path(&self, value: Value) -> Vec<Value> {
+    /// The operations on paths from the source to a value, in order; `None` if they are too many.
+    fn path(&self, value: Value) -> Option<Vec<Value>> {
         let mut path = vec![];
         // The last operations first: all uses of a value come before it.
         let mut pending = BinaryHeap::from([self.ops.position[value.index()]]);
@@ -406,13 +410,16 @@ impl Search<'_> {
             if path.last() == Some(&value) {
                 continue;
             }
+            if path.len() == MAX_PATH {
+                return None;
+            }
             path.push(value);
             let (_, args) = self.point.function.operation(value).expect("they are operations");
             let on_path = args.iter().filter(|arg| self.scratch.masks[arg.index()] != 0);
             pending.extend(on_path.map(|arg| self.ops.position[arg.index()]));
         }
         path.reverse();
-        path
+        Some(path)
     }
 
     /// Index of a value in a list of operations in order, if it is there.
@@ -587,6 +594,20 @@ impl Search<'_> {
         }
         Some(steps)
     }
+}
+
+/// Records a use of a value that depends on the sites in `mask`. Returns the last position at which
+/// it may meet a value that depends on other sites, neither fewer nor more.
+fn last_meeting(last_uses: &mut Vec<(u32, usize)>, mask: u32, user: usize) -> usize {
+    let index = last_uses.iter().position(|&(other, _)| other == mask).unwrap_or_else(|| {
+        last_uses.push((mask, user));
+        last_uses.len() - 1
+    });
+    let until = last_uses[index].1.max(user);
+    last_uses[index].1 = until;
+    let meets = |other: u32| mask & !other != 0 && other & !mask != 0;
+    let meetings = last_uses.iter().filter(|&&(other, _)| meets(other));
+    meetings.map(|&(_, other)| until.min(other)).max().unwrap_or(0)
 }
 
 /// Sets of groups to pin, in order of preference: all groups; all with a known direction; all of

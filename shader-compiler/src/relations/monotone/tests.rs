@@ -319,7 +319,7 @@ fn number_of_visited_operations_is_linear_in_the_length() {
         for k in 0..steps {
             let next = k + 1;
             text += &format!(
-                "%a{k} = mul %s{k}, %s{k} %b{k} = add %a{k}, x %c{k} = max %b{k}, 0.5
+                "%a{k} = mul %s{k}, %s{k} %b{k} = add %a{k}, x %c{k} = max %b{k}, 1.0
                 %s{next} = div %s{k}, %c{k} "
             );
         }

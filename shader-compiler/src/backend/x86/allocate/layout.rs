@@ -34,6 +34,9 @@ pub(super) fn assign_slots(spilled: &[bool], live_ranges: &[(u32, u32)]) -> (Vec
 
 /// Rotates loops: moves their bodies before their heads.
 pub(super) fn lay_out(code: Vec<Asm>, mut labels: u32) -> Vec<Asm> {
+    if !code.iter().any(|asm| matches!(asm, Asm::Nop | Asm::LoopHead)) {
+        return code;
+    }
     let mut open: Vec<(Vec<Asm>, Vec<Asm>, TestOp)> = vec![];
     let mut out = Vec::with_capacity(code.len());
     for asm in code {

@@ -59,11 +59,12 @@ fn median(mut times: Vec<Duration>) -> Duration {
 /// Prints the times for generated shaders.
 fn print_lengths(args: &Args, isa: Isa) {
     println!(
-        "\nms for generated shaders in the local frame: from WGSL text to code for the point \
-         shader, then from the point shader to code for upper bounds. Medians of up to {} runs.\n",
+        "\nms for generated shaders in the local frame: to parse and validate WGSL, from WGSL to code \
+         for the point shader, and from the point shader to code for upper bounds. Medians of up to \
+         {} runs.\n",
         args.runs
     );
-    let titles = ["statements", "number", "point", "optimized", "related"];
+    let titles = ["statements", "number", "parse, validate", "point", "optimized", "related"];
     print_head(&titles.map(str::to_owned));
     for (kind, &count) in Statements::ALL
         .iter()
@@ -71,7 +72,7 @@ fn print_lengths(args: &Args, isa: Isa) {
     {
         let source = kind.shader(count);
         let start = Instant::now();
-        let mut times = [const { vec![] }; 3];
+        let mut times = [const { vec![] }; 4];
         for run in 0..args.runs {
             if run >= 3 && start.elapsed() > MAX_TIME {
                 break;

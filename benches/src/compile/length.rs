@@ -57,11 +57,13 @@ impl Statements {
     }
 }
 
-/// Measures the times to compile a shader: from WGSL text to the machine code of the point shader,
-/// then from the point shader to that of its optimized and related bounding shaders.
-pub fn measure(source: &str, isa: Isa) -> [Duration; 3] {
+/// Measures the times to compile a shader: to parse and validate it, from WGSL text to the machine
+/// code of the point shader, and from the point shader to that of its optimized and related bounding
+/// shaders.
+pub fn measure(source: &str, isa: Isa) -> [Duration; 4] {
     let start = Instant::now();
     let shader = Shader::parse("generated.wgsl", source).expect("generated shaders are valid");
+    let parse = start.elapsed();
     let function = shader.function(Entry::Integrand, &Settings::default());
     let point = passes::optimize(&function.expect("generated shaders translate"));
     black_box(Code::compile(&passes::lower(&point), isa));
@@ -76,5 +78,5 @@ pub fn measure(source: &str, isa: Isa) -> [Duration; 3] {
         black_box(Code::compile(&passes::lower(&lifted.function), isa));
         start.elapsed()
     });
-    [point, optimized, related]
+    [parse, point, optimized, related]
 }

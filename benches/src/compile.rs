@@ -59,9 +59,9 @@ fn median(mut times: Vec<Duration>) -> Duration {
 /// Prints the times for generated shaders.
 fn print_lengths(args: &Args, isa: Isa) {
     println!(
-        "\nms for generated shaders in the local frame: to parse and validate WGSL, from WGSL to code \
-         for the point shader, and from the point shader to code for upper bounds. Medians of up to \
-         {} runs.\n",
+        "\nms for generated shaders in the local frame: to parse and validate WGSL, from WGSL to \
+         code for the point shader, and from the point shader to code for upper bounds. Medians of \
+         up to {} runs.\n",
         args.runs
     );
     let titles = ["statements", "number", "parse, validate", "point", "optimized", "related"];

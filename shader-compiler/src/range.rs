@@ -319,6 +319,7 @@ fn widen(x: f64, exact: bool, up: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     #[test]
     fn inexact_endpoints_of_reals_are_rounded_outward() {
@@ -364,5 +365,37 @@ mod tests {
         assert_eq!(Range::new(-5, -3).abs(), Range::new(3, 5));
         assert_eq!(Range::new(-5, 3).abs(), Range::new(0, 5));
         assert_eq!(Range::new(-3.0f32, 5.0).abs(), Range::new(0.0, 5.0));
+    }
+
+    #[test]
+    fn products_and_quotients_are_the_extrema_of_corners_rounded_outward() {
+        let mut random = Random::new(9);
+        let special = [0.0, 1.0, 1.0 / 3.0, 1e-300, 5e-324, 1e200, 1e308, f64::INFINITY];
+        let mut number = || {
+            let x = if random.once_in(2) {
+                *random.pick(&special)
+            } else {
+                random.below(1 << 20) as f64 / f64::from(random.below(1 << 20) as u32 + 1)
+            };
+            if random.once_in(2) { 0.0 - x } else { x }
+        };
+        for _ in 0..200_000 {
+            let [a, b, c, d] = [(); 4].map(|()| number());
+            let (x, y) = (Range::new(a.min(b), a.max(b)), Range::new(c.min(d), c.max(d)));
+            let corners = |op: fn(f64, f64, bool) -> f64| {
+                let all = |up| {
+                    [(x.lo, y.lo), (x.lo, y.hi), (x.hi, y.lo), (x.hi, y.hi)]
+                        .map(|(a, b)| op(a, b, up))
+                };
+                Range {
+                    lo: all(false).into_iter().fold(f64::INFINITY, f64::min),
+                    hi: all(true).into_iter().fold(f64::NEG_INFINITY, f64::max),
+                }
+            };
+            assert_eq!(x.mul(y), corners(product), "{x:?} * {y:?}");
+            if y.lo > 0.0 && !x.is_zero() {
+                assert_eq!(x.div(y), corners(quotient), "{x:?} / {y:?}");
+            }
+        }
     }
 }

@@ -58,8 +58,8 @@ impl Statements {
 }
 
 /// Measures the times to compile a shader: to parse and validate it, from WGSL text to the machine
-/// code of the point shader, and from the point shader to that of its optimized and related bounding
-/// shaders.
+/// code of the point shader, and from the point shader to that of its optimized and related
+/// bounding shaders.
 pub fn measure(source: &str, isa: Isa) -> [Duration; 4] {
     let start = Instant::now();
     let shader = Shader::parse("generated.wgsl", source).expect("generated shaders are valid");

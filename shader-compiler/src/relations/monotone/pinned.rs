@@ -54,8 +54,8 @@ impl<'a> PinnedUses<'a> {
         self.endpoints.iter().any(Option::is_some)
     }
 
-    /// Whether [`direction_and_guard`](Self::direction_and_guard) depends on where the source moves:
-    /// whether it uses constraints.
+    /// Whether [`direction_and_guard`](Self::direction_and_guard) depends on where the source
+    /// moves: whether it uses constraints.
     fn depends_on_move(&self) -> bool {
         let source = range(self.source());
         let is_one_piece = source.lo >= 0.0 || source.hi <= 0.0;

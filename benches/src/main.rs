@@ -97,6 +97,7 @@ mod tests {
             "fairness nosuch",
             "fairness --rounds 0",
             "compile --runs 0",
+            "compile --statements 1000,0",
             "evaluate --rounds 0",
             "evaluate --alike 0",
             "executed --code nosuch --target sse --passes 1",

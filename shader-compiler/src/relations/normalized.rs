@@ -9,6 +9,11 @@
 //! number*), or ∞ if x² overflows. Sums of x² with nonnegative terms, maxima and square roots are
 //! monotone in floats, so the root of S is not below |x|. If x² < 2⁻¹²⁶, then |x| ≤ 2⁻⁶³ ≤ √S. So
 //! the quotient is at most 1, or NaN if x or S is infinite or NaN.
+//!
+//! Clamped endpoints do not cross, even in an arm that no member takes, unless endpoints of x or of
+//! other terms do. S is defined where x has the same endpoints, or wider ones, if a condition clips
+//! x in between. So the upper endpoint of S is at least the square of both endpoints of x, and the
+//! endpoints of the quotient closest to 0 are within the limits.
 
 use super::{PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
@@ -99,7 +104,11 @@ pub(super) fn find(
         {
             let [low, high] = LIMITS;
             let limits = Floats { nan: known.nan, ..Floats::between(low, high) };
-            related.refinements[value.index()].push(Refinement::Clamp(LIMITS));
+            let clamp = [
+                if known.low() < low { low } else { f32::NEG_INFINITY },
+                if known.high() > high { high } else { f32::INFINITY },
+            ];
+            related.refinements[value.index()].push(Refinement::Clamp(clamp));
             related.constrain(value, Constraint::replace(Bounds::Float(limits)));
         }
     }

@@ -103,12 +103,11 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             [a.hi, a.lo]
         } else {
             self.case = "square";
-            // The member closest to 0. A NaN upper endpoint comes first, so that it is kept.
+            // The member closest to 0, and the greatest magnitude.
             let zero = self.emit.f32(0.0);
             let least = self.emit.max(a.lo, zero);
-            let least = self.emit.min(least, a.hi);
-            let [low, high] = [a.lo, a.hi].map(|end| self.emit.mul(end, end));
-            return [self.emit.mul(least, least), self.emit.max(high, low)];
+            let minus = self.emit.neg(a.lo);
+            [self.emit.min(least, a.hi), self.emit.max(a.hi, minus)]
         };
         [self.emit.mul(low, low), self.emit.mul(high, high)]
     }

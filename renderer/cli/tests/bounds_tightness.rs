@@ -100,8 +100,11 @@ fn invalid_and_unused_options_are_rejected() {
             .stderr(contains("expected an integer from 0 to 18446744073709551615"));
     }
     fails(&["--cases", "0"]).stderr(contains("expected an integer from 1 to"));
-    fails(&["--shader", "oren_nayar"])
-        .stderr(contains("`oren_nayar`").and(contains("diffuse, phong, isoward, ward")));
+    fails(&["--shader", "oren_nayar"]).stderr(
+        contains("`oren_nayar`")
+            .and(contains("diffuse, phong, isoward, ward"))
+            .and(contains("ggx, layered")),
+    );
     let mut alone = Command::cargo_bin("lightbound").unwrap();
     alone.args(["bounds", "--seed", "2"]).assert().code(2).stderr(contains("--tightness"));
 }

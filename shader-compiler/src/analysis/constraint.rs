@@ -34,6 +34,11 @@ impl Constraint {
         Constraint { within: Bounds::all(ty), replaces: false }
     }
 
+    /// Whether it is no constraint.
+    pub fn is_none(&self) -> bool {
+        *self == Constraint::none(self.within.ty())
+    }
+
     /// Members are in a set, and so are the endpoints that the operation's interval lowering
     /// computes.
     pub fn observe(set: Bounds) -> Constraint {

@@ -5,7 +5,9 @@
 //!
 //! - `fma(a, b, c)` rounds twice: results are the same on all targets, and not all have fma.
 //! - `normalize(v)` is `v / length(v)` rather than `v * inverseSqrt(dot(v, v))`, which rounds once
-//!   more, so that the length is closer to 1.
+//!   more, so that the length is closer to 1. `dot(v, v)` is at least 2⁻¹²⁶, the smallest normal
+//!   number: shorter vectors than 2⁻⁶³ stay shorter than 1, and a zero vector stays 0 instead of
+//!   becoming NaN. So components of finite vectors are at most 1, which makes bounds cheaper.
 //! - `mix(a, b, t)` is `a * (1 - t) + b * t`, which is exact for t = 0 and t = 1.
 //! - `clamp(x, low, high)` is `min(max(x, low), high)`, which propagates a NaN in `x`.
 
@@ -83,7 +85,10 @@ pub(crate) fn math(
             out.push(length(b, &difference));
         }
         Fun::Normalize => {
-            let length = length(b, x);
+            let square = dot(b, Kind::Float, x.iter().copied(), x);
+            let min = b.f32(f32::MIN_POSITIVE);
+            let square = b.op(Op::Max, &[square, min]);
+            let length = b.op(Op::Sqrt, &[square]);
             out.extend(x.iter().map(|&x| b.op(Op::Div, &[x, length])));
         }
         Fun::FaceForward => {
@@ -480,7 +485,7 @@ mod tests {
             ]);
             expected.push(length(&x));
             expected.push(length(&std::array::from_fn(|k| x[k] - y[k])));
-            expected.extend(x.map(|c| c / length(&x)));
+            expected.extend(x.map(|c| c / dot(&x, &x).max(f32::MIN_POSITIVE).sqrt()));
             expected.extend(x.map(|c| if dot(&y, &z) < 0.0 { c } else { -c }));
             expected.extend((0..3).map(|k| x[k] - 2.0 * dot(&y, &x) * y[k]));
             let cos = dot(&y, &x);

@@ -61,7 +61,10 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     }
 
     /// a · b. Tests the products of endpoints if they can be NaN. A NaN operand is tested only if a
-    /// minimum or maximum could drop the NaN.
+    /// minimum or maximum could drop the NaN, that is, if neither sign is known. Otherwise, both
+    /// terms contain the same endpoint of the operand of unknown sign, and if that is ±∞ because of
+    /// a NaN, so is the result, or it is NaN. The first term contains the endpoint of the other
+    /// operand that is NaN if that may be NaN, since it cannot be infinite with this sign.
     pub(super) fn mul(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         if self.same {
             return self.square(a);
@@ -70,10 +73,11 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.case = case;
         let may_create_nan =
             a.may_be_zero() && b.may_be_infinite() || a.may_be_infinite() && b.may_be_zero();
-        let nan_replacement = may_create_nan.then_some(0.0);
         if self.nan == Nan::Propagate {
-            let may_drop_operand_nan =
-                !is_one_term(low, a, b) && (a.may_be_nan() || b.may_be_nan());
+            let may_drop_operand_nan = a.sign() == Sign::Any
+                && b.sign() == Sign::Any
+                && !is_one_term(low, a, b)
+                && (a.may_be_nan() || b.may_be_nan());
             let (x, y) = (a.extremes(), b.extremes());
             let needs_test = |[i, j]: [usize; 2]| {
                 may_drop_operand_nan || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero
@@ -81,7 +85,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             let conditions = self.are_not_nan(Op::Mul, [a, b], needs_test);
             self.nan_free.extend(conditions);
         }
-        self.at_corners(Op::Mul, [a, b], [low, high], nan_replacement)
+        let sign = a.sign().product(b.sign());
+        self.at_corners_or_zero(Op::Mul, [a, b], [low, high], sign, may_create_nan)
     }
 
     /// a · a. Tests that a is not NaN, unless that is known.
@@ -98,10 +103,11 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             [a.hi, a.lo]
         } else {
             self.case = "square";
-            [self.min_magnitude(a), {
-                let minus = self.emit.neg(a.lo);
-                self.emit.max(a.hi, minus)
-            }]
+            // The member closest to 0, and the greatest magnitude.
+            let zero = self.emit.f32(0.0);
+            let least = self.emit.max(a.lo, zero);
+            let minus = self.emit.neg(a.lo);
+            [self.emit.min(least, a.hi), self.emit.max(a.hi, minus)]
         };
         [self.emit.mul(low, low), self.emit.mul(high, high)]
     }
@@ -148,24 +154,34 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     ///
     /// Otherwise, tests the quotients of endpoints if they can be NaN.
     pub(super) fn div(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        // Of two corners, the one with the smaller |a| or the larger |b| comes first.
         let (case, low, high): (_, Corners, Corners) = match (a.sign(), divisor_sign(b)) {
             (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", &[[LO, HI]], &[[HI, LO]]),
             (Sign::Plus, Sign::Minus) => ("a ≥ 0, b ≤ 0", &[[HI, HI]], &[[LO, LO]]),
             (Sign::Minus, Sign::Plus) => ("a ≤ 0, b ≥ 0", &[[LO, LO]], &[[HI, HI]]),
             (Sign::Minus, Sign::Minus) => ("a ≤ 0, b ≤ 0", &[[HI, LO]], &[[LO, HI]]),
             (Sign::Plus, Sign::Any) => ("a ≥ 0", &[[LO, HI], [HI, HI]], &[[LO, LO], [HI, LO]]),
-            (Sign::Minus, Sign::Any) => ("a ≤ 0", &[[LO, LO], [HI, LO]], &[[LO, HI], [HI, HI]]),
-            (Sign::Any, Sign::Plus) => ("b ≥ 0", &[[LO, LO], [LO, HI]], &[[HI, LO], [HI, HI]]),
+            (Sign::Minus, Sign::Any) => ("a ≤ 0", &[[HI, LO], [LO, LO]], &[[HI, HI], [LO, HI]]),
+            (Sign::Any, Sign::Plus) => ("b ≥ 0", &[[LO, HI], [LO, LO]], &[[HI, HI], [HI, LO]]),
             (Sign::Any, Sign::Minus) => ("b ≤ 0", &[[HI, LO], [HI, HI]], &[[LO, LO], [LO, HI]]),
             (Sign::Any, Sign::Any) => ("general", ALL, ALL),
         };
         self.case = case;
         let may_create_nan =
             a.may_be_zero() && b.may_be_zero() || a.may_be_infinite() && b.may_be_infinite();
-        let nan_replacement = may_create_nan.then_some(0.0);
+        let sign = a.sign().product(divisor_sign(b));
         let has_pole = self.has_pole(b);
         if self.nan == Nan::Propagate {
-            let nan = a.may_be_nan() || b.may_be_nan();
+            // If the sign of b is known, all terms of an endpoint contain the same endpoint of a, and
+            // quotients of infinities by finite numbers are infinite.
+            let reveals_nan = has_pole.is_none() && divisor_sign(b) != Sign::Any;
+            let nan = !reveals_nan && (a.may_be_nan() || b.may_be_nan());
+            if reveals_nan && b.may_be_nan() {
+                // A NaN leaves no finite endpoint, and the one closer to 0 cannot be infinite.
+                let end = b.endpoints()[if divisor_sign(b) == Sign::Plus { LO } else { HI }];
+                let is_not_nan = self.emit.eq(end, end);
+                self.require(is_not_nan);
+            }
             let (x, y) = (a.extremes(), b.extremes());
             let needs_test = |[i, j]: [usize; 2]| {
                 nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite
@@ -173,14 +189,14 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             let conditions = self.are_not_nan(Op::Div, [a, b], needs_test);
             let Some(has_pole) = has_pole else {
                 self.nan_free.extend(conditions);
-                return self.at_corners(Op::Div, [a, b], [low, high], nan_replacement);
+                return self.at_corners_or_zero(Op::Div, [a, b], [low, high], sign, may_create_nan);
             };
             if let Some(all) = conditions.into_iter().reduce(|a, b| self.emit.both(a, b)) {
                 let condition = self.emit.either(has_pole, all);
                 self.require(condition);
             }
         }
-        let [lo, hi] = self.at_corners(Op::Div, [a, b], [low, high], nan_replacement);
+        let [lo, hi] = self.at_corners_or_zero(Op::Div, [a, b], [low, high], sign, may_create_nan);
         let Some(has_pole) = has_pole else { return [lo, hi] };
         let (min, max) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
         [self.emit.select(has_pole, min, lo), self.emit.select(has_pole, max, hi)]
@@ -260,7 +276,8 @@ fn is_one_term<V: Copy + PartialEq>(corners: Corners, a: &Interval<V>, b: &Inter
     })
 }
 
-/// The case of a product, and the corners for its lower and its upper endpoint.
+/// The case of a product, and the corners for its lower and its upper endpoint. If an endpoint
+/// depends on two corners, the one closer to 0 in the operand of known sign comes first.
 pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     match (a, b) {
         (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", [&[[LO, LO]], &[[HI, HI]]]),
@@ -268,9 +285,9 @@ pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
         (Sign::Minus, Sign::Plus) => ("a ≤ 0, b ≥ 0", [&[[LO, HI]], &[[HI, LO]]]),
         (Sign::Minus, Sign::Minus) => ("a ≤ 0, b ≤ 0", [&[[HI, HI]], &[[LO, LO]]]),
         (Sign::Plus, Sign::Any) => ("a ≥ 0", [&[[LO, LO], [HI, LO]], &[[LO, HI], [HI, HI]]]),
-        (Sign::Minus, Sign::Any) => ("a ≤ 0", [&[[LO, HI], [HI, HI]], &[[LO, LO], [HI, LO]]]),
+        (Sign::Minus, Sign::Any) => ("a ≤ 0", [&[[HI, HI], [LO, HI]], &[[HI, LO], [LO, LO]]]),
         (Sign::Any, Sign::Plus) => ("b ≥ 0", [&[[LO, LO], [LO, HI]], &[[HI, LO], [HI, HI]]]),
-        (Sign::Any, Sign::Minus) => ("b ≤ 0", [&[[HI, LO], [HI, HI]], &[[LO, LO], [LO, HI]]]),
+        (Sign::Any, Sign::Minus) => ("b ≤ 0", [&[[HI, HI], [HI, LO]], &[[LO, HI], [LO, LO]]]),
         (Sign::Any, Sign::Any) => ("general", [ALL, ALL]),
     }
 }

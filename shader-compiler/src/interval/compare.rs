@@ -260,9 +260,42 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         if t == e {
             return t;
         }
+        if matches!(op, Op::Min | Op::Max)
+            && let Some(limit) = self.known_float(t).or(self.known_float(e)).filter(|x| !x.is_nan())
+        {
+            return self.union_with_constant(arms, side, op, limit);
+        }
         let [q, p] = arms.c.map(|c| self.emit.select(c, t, e));
         let args = if swapped { [q, p] } else { [p, q] };
         self.emit.op(op, &args)
+    }
+
+    /// One endpoint of the union with a constant arm. The constant, or ∞ on the other side if no
+    /// member takes this arm, is the same for all results with this constant.
+    fn union_with_constant(
+        &mut self,
+        arms: &Arms<E::Value>,
+        side: usize,
+        op: Op,
+        limit: f32,
+    ) -> E::Value {
+        let [must, may] = arms.c;
+        let (t, e) = (arms.t[side], arms.e[side]);
+        let neutral = self.emit.f32([f32::INFINITY, f32::NEG_INFINITY][side]);
+        if self.known_float(t) == Some(limit) {
+            let limit = self.emit.select(may, t, neutral);
+            let union = self.emit.op(op, &[e, limit]);
+            self.emit.select(must, t, union)
+        } else {
+            let limit = self.emit.select(must, neutral, e);
+            let union = self.emit.op(op, &[t, limit]);
+            self.emit.select(may, union, e)
+        }
+    }
+
+    /// The value of a float that is a constant.
+    fn known_float(&self, x: E::Value) -> Option<f32> {
+        self.emit.known(x).map(f32::from_bits)
     }
 }
 

@@ -15,6 +15,17 @@ pub(super) enum Sign {
     Any,
 }
 
+impl Sign {
+    /// The sign of a product or quotient.
+    pub(super) fn product(self, other: Sign) -> Sign {
+        match (self, other) {
+            (Sign::Any, _) | (_, Sign::Any) => Sign::Any,
+            _ if self == other => Sign::Plus,
+            _ => Sign::Minus,
+        }
+    }
+}
+
 /// Index of an operand's lower endpoint.
 pub(super) const LO: usize = 0;
 /// Index of an operand's upper endpoint.
@@ -24,8 +35,8 @@ pub(super) const HI: usize = 1;
 /// over these corners.
 pub(super) type Corners = &'static [[usize; 2]];
 
-/// All four corners.
-pub(super) const ALL: Corners = &[[LO, LO], [LO, HI], [HI, LO], [HI, HI]];
+/// All four corners; opposite ones are at even positions.
+pub(super) const ALL: Corners = &[[LO, LO], [LO, HI], [HI, HI], [HI, LO]];
 
 /// Values of an endpoint, besides NaN, for which a product or quotient may be undefined. If a
 /// condition on one endpoint implies the same condition on the other, only the other has it.
@@ -222,6 +233,63 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let high: Vec<_> =
             high.iter().map(|&corner| self.at_corner(op, args, corner, replacement)).collect();
         [self.min_of(&low), self.max_of(&high)]
+    }
+
+    /// Endpoints of a product or quotient: the minimum over some corners, and the maximum over
+    /// others. `sign` is the sign of all results. If NaN is suppressed and a corner may be NaN, it
+    /// counts as 0.
+    ///
+    /// Minima and maxima ignore a NaN second operand. So only corners at even positions replace NaN
+    /// by 0. The others need not: if a result there is NaN, then one at an even position is 0 or
+    /// NaN. [`ALL`] and the two-corner cases in `arithmetic` have this property. Take a · b with
+    /// a ≥ 0, where a̲b̲ comes first. If āb̲ is NaN, then ā = 0, so that a̲ = 0 and a̲b̲ is NaN, too; or
+    /// b̲ = 0, so that a̲b̲ is 0 or NaN.
+    pub(super) fn at_corners_or_zero(
+        &mut self,
+        op: Op,
+        [a, b]: [&Interval<E::Value>; 2],
+        corners: [Corners; 2],
+        sign: Sign,
+        may_create_nan: bool,
+    ) -> [E::Value; 2] {
+        if !may_create_nan || self.nan != Nan::Suppress {
+            return self.at_corners(op, [a, b], corners, None);
+        }
+        let mut end = |corners: Corners, reduction: Op| {
+            // Equal results are computed once, and replace NaN if one of them does.
+            let mut results: Vec<(E::Value, bool)> = vec![];
+            for (k, &[i, j]) in corners.iter().enumerate() {
+                let result = self.emit.op(op, &[a.endpoints()[i], b.endpoints()[j]]);
+                let replaces = k % 2 == 0;
+                match results.iter_mut().find(|(other, _)| *other == result) {
+                    Some((_, other)) => *other |= replaces,
+                    None => results.push((result, replaces)),
+                }
+            }
+            let (replacing, others): (Vec<_>, Vec<_>) =
+                results.into_iter().partition(|&(_, replaces)| replaces);
+            let mut ends: Vec<_> = replacing
+                .into_iter()
+                .map(|(result, _)| self.nan_to_zero_of_sign(result, sign))
+                .collect();
+            for (k, (result, _)) in others.into_iter().enumerate() {
+                let first = k % ends.len();
+                ends[first] = self.emit.op(reduction, &[ends[first], result]);
+            }
+            self.reduce(reduction, &ends)
+        };
+        [end(corners[0], Op::Min), end(corners[1], Op::Max)]
+    }
+
+    /// Replaces NaN by 0 in a value of known sign. One operation suffices unless the sign is not
+    /// known. May replace −0 by +0, too.
+    pub(super) fn nan_to_zero_of_sign(&mut self, x: E::Value, sign: Sign) -> E::Value {
+        let zero = self.emit.f32(0.0);
+        match sign {
+            Sign::Plus => self.emit.op(Op::Max, &[zero, x]),
+            Sign::Minus => self.emit.op(Op::Min, &[zero, x]),
+            Sign::Any => self.nan_to_zero(x),
+        }
     }
 
     /// Conditions that the results at the selected corners are not NaN, one per distinct result.

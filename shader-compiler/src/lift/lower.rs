@@ -382,7 +382,8 @@ impl Lowering<'_> {
     }
 
     /// Whether a value between a refinement's value and its sources has refinements of its own. Then
-    /// the endpoints of the lowering may be tighter than optimal ones.
+    /// the endpoints of the lowering may be tighter than optimal ones, unless those are optimal for
+    /// the same sources.
     fn has_refined_operand(&self, value: Value, refinement: &Refinement) -> bool {
         let sources = refinement.sources();
         let operands = |value: Value| self.point.operation(value).map_or(&[][..], |(_, args)| args);
@@ -391,7 +392,8 @@ impl Lowering<'_> {
             if sources.contains(&operand) {
                 continue;
             }
-            if !self.known.related.refinements[operand.index()].is_empty() {
+            let refinements = &self.known.related.refinements[operand.index()];
+            if !refinements.iter().all(|other| other.is_optimal() && other.sources() == sources) {
                 return true;
             }
             pending.extend(operands(operand));

@@ -203,7 +203,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         &clips,
         |constraints| solve(&is_tested, Some(constraints.to_vec()), None),
     );
-    let constraints = (options.relations != Relations::NONE).then_some(&related.constraints);
+    let constraints = related.is_constrained().then_some(&related.constraints);
     let untested = solve(&is_interval, constraints.cloned(), None);
     let mut bounds = untested.clone();
     let (mut tests, mut reveals_nan) =

@@ -11,7 +11,9 @@
 //! - the endpoints of a condition allow an arm or a loop iteration that no member takes, since
 //!   interval arithmetic ignores the correlation of operands.
 //!
-//! Naive and optimized code has no refinements, so endpoints never cross there.
+//! Limits of [normalized vectors](super::normalized) and [powers](super::powers) never cross the
+//! endpoints of the lowering by themselves. Naive and optimized code has no other refinements, so
+//! endpoints never cross there.
 //!
 //! Code does not test for empty intervals: a test needs both endpoints, and often only one is
 //! computed. It applies operations to crossing endpoints, and results may lie outside static
@@ -57,8 +59,10 @@ impl EmptinessWalk<'_> {
                         .function
                         .operation(*value)
                         .expect("statements define operations");
-                    let crosses =
-                        |refinement: &Refinement| can_cross(refinement.relation(), is_nested);
+                    let crosses = |refinement: &Refinement| {
+                        !matches!(refinement, Refinement::Clamp(_) | Refinement::Power(_))
+                            && can_cross(refinement.relation(), is_nested)
+                    };
                     let may_cross_here =
                         self.related.refinements[value.index()].iter().any(crosses);
                     self.empty[value.index()] =

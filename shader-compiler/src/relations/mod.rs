@@ -10,6 +10,9 @@
 //!   of the interval lowering, so bounds are never wider than without relations. The one exception:
 //!   [`Monotone`] adds less than the smallest normal number, 2⁻¹²⁶, to outputs below that number.
 //!
+//! Two of them make code cheaper, so naive and optimized code uses them, too: odd [powers], and
+//! limits of [normalized] vectors, which need no precondition.
+//!
 //! [`Relation::Support`] differs: it clamps the endpoints of one value. If the value is clamped for
 //! all unit vectors of a box, bounds contain all results and 0, and nothing more is guaranteed.
 //!
@@ -39,6 +42,7 @@ mod growth;
 mod half;
 mod mixtures;
 mod monotone;
+mod normalized;
 pub(crate) mod order;
 mod polynomials;
 mod powers;
@@ -245,6 +249,8 @@ impl FromIterator<Relation> for Relations {
 pub enum Refinement {
     /// A constant lower endpoint.
     AtLeast(f32),
+    /// Two constant endpoints.
+    Clamp([f32; 2]),
     /// For the dot product of two unit vectors.
     Dot(Dot),
     /// For a value that is monotone in a value that is used several times.
@@ -286,6 +292,7 @@ impl Refinement {
             Refinement::Mixture(_) => Relation::Mixtures,
             Refinement::Squares(_) => Relation::Squares,
             Refinement::SquaredLength(_)
+            | Refinement::Clamp(_)
             | Refinement::NormalizedComponent(_)
             | Refinement::HalfVectorDot(_) => Relation::Half,
         }
@@ -294,7 +301,7 @@ impl Refinement {
     /// The values from which the endpoints are computed. The refined value depends on them.
     pub fn sources(&self) -> Vec<Value> {
         match self {
-            Refinement::AtLeast(_) => vec![],
+            Refinement::AtLeast(_) | Refinement::Clamp(_) => vec![],
             Refinement::Dot(dot) => dot.sources(),
             Refinement::Order(order) => order.sources(),
             Refinement::Squares(squares) => squares.sources(),
@@ -318,6 +325,7 @@ impl Refinement {
     ) -> [E::Value; 2] {
         match self {
             Refinement::AtLeast(min) => [*min, f32::INFINITY].map(|end| emit.f32(end)),
+            Refinement::Clamp(limits) => limits.map(|end| emit.f32(end)),
             Refinement::Dot(dot) => dot.endpoints(emit, of),
             Refinement::Order(order) => order.endpoints(emit, of),
             Refinement::Squares(squares) => squares.endpoints(emit, of),
@@ -401,6 +409,11 @@ impl RelationInfo {
         let (refinements, may_be_empty) =
             (vec![vec![]; function.len()], vec![false; function.len()]);
         RelationInfo { constraints, refinements, support: None, may_cross: false, may_be_empty }
+    }
+
+    /// Whether there are facts about values beyond those that their operations imply.
+    pub fn is_constrained(&self) -> bool {
+        self.constraints.iter().any(|constraint| !constraint.is_none())
     }
 
     /// Adds a refinement to a value. `set` must contain all members of the value, and its hull must
@@ -506,7 +519,10 @@ pub fn run(
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
 ) -> RelationInfo {
     let mut related = RelationInfo::empty(function);
-    if relations == Relations::NONE {
+    // These make code cheaper, so all modes use them.
+    let (candidates, powers) =
+        (normalized::candidates(function, is_interval), powers::candidates(function, is_interval));
+    if relations == Relations::NONE && candidates.is_empty() && powers.is_empty() {
         return related;
     }
     // Clipped endpoints may lie between members.
@@ -519,6 +535,14 @@ pub fn run(
         bounds: solve(&related.constraints),
         units: unit::find(function, axes),
     };
+    if !candidates.is_empty() {
+        normalized::find(&point, candidates, nan, &mut related);
+        point.bounds = solve(&related.constraints);
+    }
+    if relations == Relations::NONE {
+        powers::find(&point, &powers, &mut related);
+        return related;
+    }
     if relations.has(Relation::Half) {
         half::find(&mut point, &mut related);
     }
@@ -537,9 +561,7 @@ pub fn run(
     if relations.has(Relation::Squares) {
         squares::find(&point, &mut related);
     }
-    if relations.has(Relation::Powers) {
-        powers::find(&point, &mut related);
-    }
+    powers::find(&point, &powers, &mut related);
     if relations.has(Relation::Order) {
         order::find(&point, &mut related);
     }

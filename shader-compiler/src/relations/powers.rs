@@ -6,7 +6,8 @@
 //! products. And xⁿ has the sign of x, since rounding is symmetric. So the endpoints of xⁿ are
 //! exactly the powers of the endpoints of x. They replace those of the interval lowering: they are
 //! results for members of the interval, so no valid bounds are tighter. Even powers need no
-//! refinement: squares are recognized, and are not negative.
+//! refinement: squares are recognized, and are not negative. They take fewer operations, too, so all
+//! modes use them.
 
 use super::{PointShader, Refinement, RelationInfo};
 use crate::interval::Bounds;
@@ -22,23 +23,28 @@ pub struct Power {
     products: Vec<[usize; 2]>,
 }
 
-/// Finds odd powers of values of unknown sign.
-pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
-    let powers = powers(point.function);
-    for_each_stmt(&point.function.body, &mut |stmt| {
-        let Stmt::Op(value) = stmt else { return };
-        let Some((base, degree)) =
-            powers[value.index()].filter(|_| point.is_interval[value.index()])
-        else {
-            return;
-        };
-        let Bounds::Float(floats) = &point.bounds[base.index()] else { return };
-        if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
-            let mut found = Power { base, products: vec![] };
-            found.index_of(point.function, &mut vec![base], *value);
-            related.add(point, *value, Refinement::Power(found), Bounds::all(Type::F32));
+/// Returns the odd powers among the intervals, each with its base.
+pub(super) fn candidates(function: &Function, is_interval: &[bool]) -> Vec<[Value; 2]> {
+    let powers = powers(function);
+    let odd = |index: usize| match powers[index] {
+        Some((base, degree)) if degree % 2 == 1 && is_interval[index] => {
+            Some([Value(index as u32), base])
         }
-    });
+        _ => None,
+    };
+    (0..function.len()).filter_map(odd).collect()
+}
+
+/// Finds odd powers of values of unknown sign.
+pub(super) fn find(point: &PointShader<'_>, candidates: &[[Value; 2]], related: &mut RelationInfo) {
+    for &[value, base] in candidates {
+        let floats = point.floats(base);
+        if floats.low() < 0.0 && floats.high() > 0.0 {
+            let mut found = Power { base, products: vec![] };
+            found.index_of(point.function, &mut vec![base], value);
+            related.add(point, value, Refinement::Power(found), Bounds::all(Type::F32));
+        }
+    }
 }
 
 /// Returns, for each product of powers of one value, the base and the degree.

@@ -99,7 +99,9 @@ pub(super) fn clamp_constraint() -> Constraint {
 /// Whether endpoints of values that depend on z can cross: whether such a value has a refinement
 /// that only holds for unit vectors.
 pub(super) fn may_cross(point: &PointShader<'_>, related: &RelationInfo, z: Value) -> bool {
-    let needs_unit_vectors = |refinement: &Refinement| refinement.relation().needs_unit_vectors();
+    let needs_unit_vectors = |refinement: &Refinement| {
+        !matches!(refinement, Refinement::Clamp(_)) && refinement.relation().needs_unit_vectors()
+    };
     // Results of loops and ifs may depend on anything.
     let is_joined = |data: &ValueData| matches!(data.def, Def::Param | Def::Result);
     let mut depends: Vec<_> = point.function.values.iter().map(is_joined).collect();

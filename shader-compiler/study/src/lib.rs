@@ -3,7 +3,7 @@
 //! [`cost`] measures code: instruction counts by purpose, measured cycles, and cycles predicted by
 //! a throughput model. [`tightness`] measures how far upper bounds are above true maxima, for a
 //! published list of materials. [`report`] compares shaders and prints the tables, figures and
-//! records of `lightbound bounds`.
+//! records of `lightbound bounds`. [`shaders`] has shaders to measure that are not in the library.
 //!
 //! ```
 //! use lightbound_shader::bounding::{Frame, Integrand, Ranges, IntervalInputs};
@@ -41,4 +41,5 @@
 
 pub mod cost;
 pub mod report;
+pub mod shaders;
 pub mod tightness;

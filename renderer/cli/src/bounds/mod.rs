@@ -20,6 +20,7 @@ use lightbound_study::report::comparison::{Setup, Variant};
 use lightbound_study::report::figure::Figure;
 use lightbound_study::report::relation_costs::{self, relation_costs};
 use lightbound_study::report::{self, Comparison, PAPER_SHADERS, bar_chart, cost_tables};
+use lightbound_study::shaders;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -62,8 +63,8 @@ const FIGURE_SHADERS: [&str; 2] = ["isoward", "ashikhmin"];
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Shader in WGSL: a file, or a name of the library; may be repeated [default: the six of
-    /// Clarberg et al. 2010]
+    /// Shader in WGSL: a file, a name of the library, or ggx or layered, which are written without
+    /// regard to bounds; may be repeated [default: the six of Clarberg et al. 2010]
     #[arg(long, value_name = "NAME|FILE")]
     shader: Vec<PathBuf>,
 
@@ -205,7 +206,10 @@ fn load_shaders(paths: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
     let is_unique =
         |path: &Path| paths.iter().filter(|other| name(other) == name(path)).count() == 1;
     let load = |path: &PathBuf| {
-        let shader = parse(path)?;
+        let shader = match path.to_str().and_then(shaders::find).filter(|_| !path.is_file()) {
+            Some(entry) => Shader::parse(entry.name, entry.text)?,
+            None => parse(path)?,
+        };
         if shader.kind() == ShaderKind::Density {
             let message = format!("--shader: {} is a density", shader.name());
             let help = "name a shader with directions, which this command measures; \

@@ -10,7 +10,8 @@ use lightbound_image::write::save;
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::{Settings, Shader, Target};
 use lightbound_study::report::{tightness_plot, tightness_tables};
-use lightbound_study::tightness::materials::{MATERIALS, Material};
+use lightbound_study::shaders;
+use lightbound_study::tightness::materials::{MATERIALS, Material, OPTIONAL_MATERIALS};
 use lightbound_study::tightness::{BoundKind, CompiledMaterial, bound_kinds};
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct TightnessArgs {
     /// Instead of costs, measure how much upper bounds overestimate the maximum, for a fixed list
-    /// of materials; --shader selects from the list
+    /// of materials; --shader selects from the list, to which it adds ggx and layered
     #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds", "by_relation"])]
     pub tightness: bool,
 
@@ -60,32 +61,41 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Compiles the materials in the list, or only those with the given shaders.
-fn materials(shaders: &[PathBuf], kinds: &[BoundKind]) -> Result<Vec<CompiledMaterial>, Error> {
-    let matches = |shader: &PathBuf, material: &Material| {
-        let name = shader.to_string_lossy();
+/// Compiles the materials in the list, or those with the given shaders.
+fn materials(names: &[PathBuf], kinds: &[BoundKind]) -> Result<Vec<CompiledMaterial>, Error> {
+    let matches = |name: &PathBuf, material: &Material| {
+        let name = name.to_string_lossy();
         name.strip_suffix(".wgsl").unwrap_or(&name) == material.shader
     };
-    if let Some(unknown) =
-        shaders.iter().find(|shader| !MATERIALS.iter().any(|material| matches(shader, material)))
+    let all = || MATERIALS.iter().chain(&OPTIONAL_MATERIALS);
+    if let Some(unknown) = names.iter().find(|name| !all().any(|material| matches(name, material)))
     {
-        let mut names: Vec<_> = MATERIALS.iter().map(|material| material.shader).collect();
-        names.dedup();
+        let mut listed: Vec<_> = all().map(|material| material.shader).collect();
+        listed.dedup();
         return Err(Error::Option {
             message: format!(
                 "--tightness measures no material with the shader `{}`",
                 unknown.display()
             ),
-            help: format!("its list has {}", names.join(", ")),
+            help: format!("its list has {}", listed.join(", ")),
         });
     }
-    let selected = MATERIALS.iter().filter(|material| {
-        shaders.is_empty() || shaders.iter().any(|shader| matches(shader, material))
-    });
-    let compiled = selected.map(|&material| {
-        // The library's shader, regardless of files in the current directory.
-        let entry = library::find(material.shader).expect("all listed shaders are in the library");
-        let shader = Shader::parse(entry.name, entry.text)?;
+    let selected: Vec<_> = if names.is_empty() {
+        MATERIALS.to_vec()
+    } else {
+        let is_named = |material: &&Material| names.iter().any(|name| matches(name, material));
+        all().filter(is_named).copied().collect()
+    };
+    let compiled = selected.into_iter().map(|material| {
+        // The embedded shader, regardless of files in the current directory.
+        let (name, text) = match shaders::find(material.shader) {
+            Some(entry) => (entry.name, entry.text),
+            None => {
+                let entry = library::find(material.shader).expect("the library has all others");
+                (entry.name, entry.text)
+            }
+        };
+        let shader = Shader::parse(name, text)?;
         let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
         Ok(CompiledMaterial::new(material, &shader, integrand, kinds, Target::best())?)
     });

@@ -151,8 +151,9 @@ impl Divisor {
         if known.nan || known.high() == f32::INFINITY {
             return None;
         }
+        // The guard tests that a clamp to less has no effect.
         let may_be_short = min_squared_length > 0.0
-            || clamped_to > 0.0
+            || clamped_to > MIN_SQUARED_LENGTH
             || squares.iter().any(|square| square.floor > 0.0);
         let is_safe = known.low() >= MIN_SQUARED_LENGTH || min_squared_length >= MIN_SQUARED_LENGTH;
         let guard = (!is_safe).then_some(Guard { value: sum, min: MIN_SQUARED_LENGTH });

@@ -74,3 +74,15 @@ pub const MATERIALS: [Material; 19] = [
     Material::new("ashikhmin", COATING, &[("n_u", 1000.0), ("n_v", 1000.0)]),
     Material::new("fractal", &[], &[]),
 ];
+
+const GOLD: &[Setting] = &[("f0", 0.8)];
+
+/// Materials that are measured only if their shader is named. Their shaders are
+/// [not in the library](crate::shaders).
+pub const OPTIONAL_MATERIALS: [Material; 5] = [
+    Material::new("ggx", GOLD, &[("alpha", 0.5)]),
+    Material::new("ggx", GOLD, &[("alpha", 0.2)]),
+    Material::new("ggx", GOLD, &[("alpha", 0.05)]),
+    Material::new("layered", &[], &[("base_metalness", 0.0)]),
+    Material::new("layered", &[], &[("base_metalness", 1.0)]),
+];

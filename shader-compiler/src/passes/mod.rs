@@ -12,8 +12,8 @@
 
 pub mod expand;
 pub mod factor;
-pub mod induction;
 pub mod predication;
+pub mod range_propagation;
 pub mod unroll;
 
 use crate::builder::rewrite::rebuild;
@@ -30,7 +30,7 @@ pub fn optimize(function: &Function) -> Function {
 fn optimize_with(function: &Function, rules: Rules) -> Function {
     let mut function = verified(unroll::run(function, rules));
     if has_loops(&function) {
-        function = verified(induction::run(&function, rules));
+        function = verified(range_propagation::run(&function, rules));
         // Removing an invariant parameter may make parameters of enclosing or nested loops
         // invariant.
         let mut params = usize::MAX;

@@ -185,7 +185,10 @@ impl Range<i64> {
         let corners =
             [(self.lo, other.lo), (self.lo, other.hi), (self.hi, other.lo), (self.hi, other.hi)];
         let [first, rest @ ..] = corners.map(|(a, b)| a.saturating_mul(b));
-        Range { lo: rest.into_iter().fold(first, i64::min), hi: rest.into_iter().fold(first, i64::max) }
+        Range {
+            lo: rest.into_iter().fold(first, i64::min),
+            hi: rest.into_iter().fold(first, i64::max),
+        }
     }
 
     /// The intersection, or `self` if that is empty.

@@ -36,8 +36,7 @@ pub fn float_result(
 ) -> Range<f32> {
     // A constant operand of min or max is a bound even if the other operand is NaN and the result
     // is the constant.
-    let bound =
-        |k: usize| function.constant(args[k]).map(f32::from_bits).filter(|x| !x.is_nan());
+    let bound = |k: usize| function.constant(args[k]).map(f32::from_bits).filter(|x| !x.is_nan());
     match op {
         Op::Abs => range(0).abs(),
         Op::Neg => range(0).neg(),
@@ -97,13 +96,9 @@ fn signed_within(function: &Function, value: Value, depth: u32) -> Range<i64> {
     let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
         return SIGNED;
     };
-    signed_result(
-        function,
-        op,
-        args,
-        &mut |k| signed_within(function, args[k], depth),
-        &mut |k| float_within(function, args[k], depth),
-    )
+    signed_result(function, op, args, &mut |k| signed_within(function, args[k], depth), &mut |k| {
+        float_within(function, args[k], depth)
+    })
 }
 
 /// The range of the integer result of an operation, given the ranges of its operands.

@@ -146,7 +146,13 @@ mod tests {
         ] {
             let proved = removes_cap(&capped(init, cond, next, 1000));
             // Nothing can be concluded from an unknown initial value.
-            assert_eq!(proved, !init.contains("iadd"), "{init}; {cond}; {next}");
+            let function = capped(init, cond, next, 1000);
+            assert_eq!(
+                proved,
+                !init.contains("iadd"),
+                "{init}; {cond}; {next}\n{}",
+                passes::optimize_with(&function, Rules::Exact)
+            );
         }
         let exact = |step| {
             capped(

@@ -61,12 +61,7 @@ impl Order {
 
 impl PointShader<'_> {
     /// Adds the refinement that order implies for a value, if any.
-    fn refine_by_order(
-        &self,
-        value: Value,
-        ranges: &mut Ranges<'_>,
-        related: &mut RelationInfo,
-    ) {
+    fn refine_by_order(&self, value: Value, ranges: &mut Ranges<'_>, related: &mut RelationInfo) {
         const INFINITY: f32 = f32::INFINITY;
         let Some((op, &[a, b])) = self.function.operation(value) else { return };
         if self.function.ty(a) != Type::F32 {

@@ -1,7 +1,7 @@
 //! Control ranges: what the conditions that control a region imply about a value.
 //!
-//! The order of two integers is kept as an expression that is not positive, so that it bounds each
-//! value that it mentions: from i + 1 < n follow i ≤ n − 2 and n ≥ i + 2. Regions whose conditions
+//! The order of two integers is an expression that is not positive, so that it bounds each value
+//! that it mentions: from i + 1 < n follow i ≤ n − 2 and n ≥ i + 2. Regions whose conditions
 //! imply nothing are skipped, so the control range of a value follows a chain of few regions.
 
 use super::{Linear, Ranges, Region};
@@ -14,22 +14,25 @@ use std::rc::Rc;
 /// What the condition of a region implies.
 #[derive(Default)]
 pub(super) struct Facts {
-    /// Expressions that are not positive.
-    nonpositive: Vec<Linear>,
-    /// Pairs of integers that are not equal.
-    different: Vec<[Value; 2]>,
+    comparisons: Vec<Comparison>,
     /// Orders of floats.
     pub orders: Vec<Inequality>,
     /// The innermost region around this one with facts.
     pub outer: Option<Region>,
 }
 
+/// A comparison of integers with a known result.
+#[derive(Clone, Copy)]
+struct Comparison {
+    op: Op,
+    args: [Value; 2],
+    truth: bool,
+}
+
 /// What all conditions that control a region imply about a value.
 #[derive(Clone, Copy)]
 pub(super) struct ControlRange {
     pub ints: Range<i64>,
-    /// The part of `ints` that follows from single conditions and data ranges.
-    pub direct: Range<i64>,
     pub floats: Range<f32>,
     pub lower: Option<Linear>,
     pub upper: Option<Linear>,
@@ -38,20 +41,12 @@ pub(super) struct ControlRange {
 /// Maximum number of bools that are known from a condition.
 const MAX_KNOWN_BOOLS: usize = 64;
 
-/// Maximum number of conditions that are combined to bound a value by a constant.
-const MAX_CHAIN: u32 = 3;
-
 /// A bool with a known value.
 pub(super) type KnownBool = (Value, bool);
 
 impl ControlRange {
-    const NONE: ControlRange = ControlRange {
-            ints: Range::ALL,
-            direct: Range::ALL,
-            floats: Range::ALL,
-            lower: None,
-            upper: None,
-        };
+    const NONE: ControlRange =
+        ControlRange { ints: Range::ALL, floats: Range::ALL, lower: None, upper: None };
 }
 
 impl Ranges<'_> {
@@ -61,6 +56,10 @@ impl Ranges<'_> {
         if let Some(known) = self.controls.get(&(at, value)) {
             return *known;
         }
+        if self.work == 0 {
+            return ControlRange::NONE;
+        }
+        self.work -= 1;
         let before = self.begin();
         let facts = self.facts(at);
         let mut range = match facts.outer {
@@ -68,17 +67,7 @@ impl Ranges<'_> {
             None => ControlRange::NONE,
         };
         match self.function.ty(value) {
-            Type::I32 => {
-                self.apply_integers(&facts, value, &mut range);
-                // Combinations of conditions may ask for the range of this value again.
-                self.controls.insert((at, value), range);
-                if self.state.chain < MAX_CHAIN {
-                    self.state.chain += 1;
-                    self.combine_integers(&facts, value, at, &mut range);
-                    self.state.chain -= 1;
-                }
-                self.controls.remove(&(at, value));
-            }
+            Type::I32 => self.apply_integers(&facts, value, &mut range),
             Type::F32 => self.apply_floats(&facts, value, &mut range),
             Type::Bool => {}
         }
@@ -126,7 +115,6 @@ impl Ranges<'_> {
         if let Some(facts) = self.facts.get(&at) {
             return facts.clone();
         }
-        let before = self.begin();
         let mut facts = Facts::default();
         if let Some(outer) = self.regions.outer(at) {
             facts.outer = self.controlling(outer);
@@ -136,41 +124,47 @@ impl Ranges<'_> {
             facts.orders = implied_orders(self.function, cond, truth, &is_number);
             let mut known = vec![];
             self.derive((cond, truth), &mut known);
-            for fact in known {
-                self.add_facts(fact, &mut facts);
+            for (value, truth) in known {
+                if let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) =
+                    self.function.operation(value)
+                {
+                    facts.comparisons.push(Comparison { op, args: [a, b], truth });
+                }
             }
         }
         let facts = Rc::new(facts);
-        if self.end(before) {
-            self.facts.insert(at, facts.clone());
-        }
+        self.facts.insert(at, facts.clone());
         facts
     }
 
-    /// Adds what a comparison of integers implies.
-    fn add_facts(&mut self, (value, truth): KnownBool, facts: &mut Facts) {
-        let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value)
-        else {
-            return;
-        };
+    /// Expressions that are not positive if a comparison has its known result.
+    fn nonpositive(&mut self, comparison: &Comparison) -> [Option<Linear>; 2] {
+        let Comparison { op, args: [a, b], truth } = *comparison;
         let [low, high] = if truth || op == Op::IEq { [a, b] } else { [b, a] };
-        let difference = |ranges: &mut Self, low, high, slack| {
-            ranges.form(low).minus(&ranges.form(high))?.plus(slack)
+        // Unsigned order is signed order if the larger one is not negative.
+        if op == Op::IEq && !truth || op == Op::ULt && !self.data(high).ints.is_nonnegative() {
+            return [None; 2];
+        }
+        let [low, high] = [self.form(low), self.form(high)];
+        let difference = low.minus(&high).and_then(|difference| match op {
+            Op::IEq => Some(difference),
+            _ => difference.plus(i64::from(truth)),
+        });
+        let other = match op {
+            Op::IEq => high.minus(&low),
+            Op::ULt => low.negated(),
+            _ => None,
         };
-        match op {
-            Op::IEq if truth => {
-                facts.nonpositive.extend(difference(self, low, high, 0));
-                facts.nonpositive.extend(difference(self, high, low, 0));
-            }
-            Op::IEq => facts.different.push([a, b]),
-            // Unsigned order is signed order if the larger one is not negative.
-            Op::ULt if !self.data(high).ints.is_nonnegative() => {}
-            _ => {
-                facts.nonpositive.extend(difference(self, low, high, i64::from(truth)));
-                if op == Op::ULt {
-                    facts.nonpositive.extend(self.form(low).negated());
-                }
-            }
+        [difference, other]
+    }
+
+    /// Adds the integers that conditions compare which control a region.
+    pub(super) fn add_compared(&mut self, at: Region, compared: &mut Vec<Value>) {
+        let mut region = self.controlling(at);
+        while let Some(at) = region {
+            let facts = self.facts(at);
+            compared.extend(facts.comparisons.iter().flat_map(|comparison| comparison.args));
+            region = facts.outer;
         }
     }
 
@@ -218,73 +212,52 @@ impl Ranges<'_> {
         }
     }
 
-    /// The bounds of a value that follow from expressions that are not positive, and whether each
-    /// is an upper one.
-    fn solved(facts: &Facts, value: Value) -> impl Iterator<Item = (Linear, bool)> {
-        facts.nonpositive.iter().filter_map(move |expression| {
-            let mut terms = expression.terms().iter();
-            let term = terms.find(|term| term.factors() == [value])?;
-            // k · value + rest ≤ 0.
-            let rest = expression.replaced(term, &Linear::constant(0))?;
-            let is_free = rest.values().all(|other| other != value);
-            let bound = rest.divided_by(-term.coefficient()).filter(|_| is_free)?;
-            Some((bound, term.coefficient() > 0))
-        })
-    }
-
-    /// Narrows the range of an integer by single conditions.
+    /// Narrows the range of an integer.
     fn apply_integers(&mut self, facts: &Facts, value: Value, range: &mut ControlRange) {
-        for (bound, is_upper) in Self::solved(facts, value) {
-            let limits = bound.range(|other| self.data(other).ints);
-            let symbolic = Some(bound).filter(|bound| !bound.is_constant());
-            let limits = if is_upper {
-                range.upper = symbolic.or(range.upper);
-                Range::new(i64::MIN, limits.hi)
-            } else {
-                range.lower = symbolic.or(range.lower);
-                Range::new(limits.lo, i64::MAX)
+        for comparison in &facts.comparisons {
+            for expression in self.nonpositive(comparison).into_iter().flatten() {
+                self.apply_nonpositive(&expression, value, range);
+            }
+            let other = match comparison {
+                Comparison { op: Op::IEq, args: [a, b], truth: false } => match () {
+                    () if *a == value => *b,
+                    () if *b == value => *a,
+                    () => continue,
+                },
+                _ => continue,
             };
-            range.direct = range.direct.within(limits);
-            range.ints = range.ints.within(limits);
-        }
-        for &[a, b] in &facts.different {
-            let other = match () {
-                () if a == value => b,
-                () if b == value => a,
-                () => continue,
-            };
-            // An endpoint that the value cannot take.
-            if let Range { lo, hi } = self.data(other).ints
-                && lo == hi
-            {
-                let data = self.data(value).ints;
-                for ints in [&mut range.direct, &mut range.ints] {
-                    let known = data.within(*ints);
-                    *ints = ints.within(Range {
-                        lo: known.lo + i64::from(known.lo == lo),
-                        hi: known.hi - i64::from(known.hi == lo),
-                    });
-                }
+            // The value cannot be an endpoint that it does not equal.
+            let Range { lo, hi } = self.data(other).ints;
+            if lo == hi {
+                let known = self.data(value).ints.within(range.ints);
+                range.ints = range.ints.within(Range {
+                    lo: known.lo + i64::from(known.lo == lo),
+                    hi: known.hi - i64::from(known.hi == lo),
+                });
             }
         }
     }
 
-    /// Narrows the range of an integer by several conditions together.
-    fn combine_integers(
-        &mut self,
-        facts: &Facts,
-        value: Value,
-        at: Region,
-        range: &mut ControlRange,
-    ) {
-        for (bound, is_upper) in Self::solved(facts, value).filter(|(bound, _)| !bound.is_constant()) {
-            let limits = bound.range(|other| self.atom_number(other, at));
-            range.ints = range.ints.within(if is_upper {
-                Range::new(i64::MIN, limits.hi)
-            } else {
-                Range::new(limits.lo, i64::MAX)
-            });
-        }
+    /// Narrows the range of an integer in an expression that is not positive.
+    fn apply_nonpositive(&mut self, expression: &Linear, value: Value, range: &mut ControlRange) {
+        let mut terms = expression.terms().iter();
+        let Some(term) = terms.find(|term| term.factors() == [value]) else { return };
+        // k · value + rest ≤ 0.
+        let rest = expression.replaced(term, &Linear::constant(0));
+        let rest = rest.filter(|rest| rest.values().all(|other| other != value));
+        let Some(bound) = rest.and_then(|rest| rest.divided_by(-term.coefficient())) else {
+            return;
+        };
+        let limits = bound.range(|other| self.data(other).ints);
+        let symbolic = Some(bound).filter(|bound| !bound.is_constant());
+        let limits = if term.coefficient() > 0 {
+            range.upper = symbolic.or(range.upper);
+            Range::new(i64::MIN, limits.hi)
+        } else {
+            range.lower = symbolic.or(range.lower);
+            Range::new(limits.lo, i64::MAX)
+        };
+        range.ints = range.ints.within(limits);
     }
 
     /// Narrows the range of a float, except for NaN.
@@ -323,6 +296,6 @@ impl Ranges<'_> {
 
 impl Facts {
     fn is_empty(&self) -> bool {
-        self.nonpositive.is_empty() && self.different.is_empty() && self.orders.is_empty()
+        self.comparisons.is_empty() && self.orders.is_empty()
     }
 }

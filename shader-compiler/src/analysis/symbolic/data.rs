@@ -60,13 +60,8 @@ pub(super) struct Node {
 }
 
 impl DataRange {
-    const UNBOUNDED: DataRange = DataRange {
-        is_reached: true,
-        ints: SIGNED,
-        floats: Range::ALL,
-        lower: None,
-        upper: None,
-    };
+    const UNBOUNDED: DataRange =
+        DataRange { is_reached: true, ints: SIGNED, floats: Range::ALL, lower: None, upper: None };
     const UNREACHED: DataRange = DataRange { is_reached: false, ..DataRange::UNBOUNDED };
 
     /// An expression that equals the value.
@@ -149,9 +144,10 @@ impl Ranges<'_> {
         let root_node = &self.nodes[self.node_of[root.index()] as usize];
         let (range, is_poisoned) = (root_node.range, root_node.is_poisoned);
         // Poisoned ranges are not kept.
-        for node in &self.nodes[first..] {
-            if node.is_poisoned {
-                self.node_of[node.value.index()] = NONE;
+        for (index, node) in self.nodes.iter().enumerate().skip(first) {
+            let current = &mut self.node_of[node.value.index()];
+            if node.is_poisoned && *current == index as u32 {
+                *current = NONE;
             }
         }
         let components = self.state.components;
@@ -176,8 +172,27 @@ impl Ranges<'_> {
         (index, self.children(value))
     }
 
-    /// The values on which a data range depends.
-    fn children(&self, value: Value) -> Vec<Value> {
+    /// The values on which a data range depends: operands, and what conditions compare that control
+    /// their use. Without the latter, they would be computed by queries within this one.
+    fn children(&mut self, value: Value) -> Vec<Value> {
+        let mut children = self.operands(value);
+        if self.function.ty(value) == Type::I32 {
+            match self.regions.join(value) {
+                Some(Join::Merge(incoming)) => {
+                    for from in incoming {
+                        self.add_compared(from.edge, &mut children);
+                    }
+                }
+                Some(Join::Exit(from)) => self.add_compared(from.edge, &mut children),
+                Some(Join::Param { next, .. }) => self.add_compared(next.edge, &mut children),
+                None => self.add_compared(self.regions.of(value), &mut children),
+            }
+        }
+        children
+    }
+
+    /// The values from which a data range is computed.
+    fn operands(&self, value: Value) -> Vec<Value> {
         let is_float = self.function.ty(value) == Type::F32;
         if is_float && self.bounds.is_some() || self.function.ty(value) == Type::Bool {
             return vec![];
@@ -191,7 +206,9 @@ impl Ranges<'_> {
         }
         let Some((op, args)) = self.function.operation(value) else { return vec![] };
         let depends = match op {
-            Op::Abs | Op::Neg | Op::Add | Op::Sub | Op::Mul | Op::Max | Op::Min | Op::Select => true,
+            Op::Abs | Op::Neg | Op::Add | Op::Sub | Op::Mul | Op::Max | Op::Min | Op::Select => {
+                true
+            }
             _ => !is_float && !op.is_load(),
         };
         let args = args.iter().copied().filter(|&arg| self.function.ty(arg) != Type::Bool);
@@ -311,9 +328,7 @@ impl Ranges<'_> {
                 let outer = self.regions.loops[in_loop as usize].outer;
                 let merged = self.merge(&[init, next], outer);
                 match self.counter_range(value, in_loop) {
-                    Some(counter) => {
-                        DataRange { ints: counter.within(merged.ints), ..merged }
-                    }
+                    Some(counter) => DataRange { ints: counter.within(merged.ints), ..merged },
                     None => merged,
                 }
             }
@@ -332,8 +347,7 @@ impl Ranges<'_> {
             return DataRange::UNBOUNDED;
         }
         let at = self.regions.of(value);
-        let children = self.children(value);
-        if children.iter().any(|&child| !self.data(child).is_reached) {
+        if self.operands(value).iter().any(|&child| !self.data(child).is_reached) {
             return DataRange::UNREACHED;
         }
         if ty == Type::F32 {
@@ -346,7 +360,7 @@ impl Ranges<'_> {
         let numbers: Vec<_> = args
             .iter()
             .map(|&arg| match function.ty(arg) {
-                Type::I32 => self.direct_number(arg, at),
+                Type::I32 => self.number(arg, at),
                 _ => SIGNED,
             })
             .collect();
@@ -355,7 +369,7 @@ impl Ranges<'_> {
         });
         let [lower, upper] = self.expressions(op, args, &numbers, at);
         let ints = match lower.filter(|_| lower == upper) {
-            Some(form) => ints.within(form.range(|atom| self.direct_number(atom, at))),
+            Some(form) => ints.within(form.range(|atom| self.number(atom, at))),
             None => ints,
         };
         DataRange { ints, lower, upper, ..DataRange::UNBOUNDED }
@@ -393,9 +407,8 @@ impl Ranges<'_> {
         let constant = |k: usize| Some(numbers[k].lo).filter(|_| numbers[k].lo == numbers[k].hi);
         let is_nonnegative = |k: usize| numbers[k].is_nonnegative();
         // ⌊a ÷ n⌋
-        let floor = |n: i64| {
-            [forms[0].plus(1 - n).and_then(|a| a.divided_by(n)), forms[0].divided_by(n)]
-        };
+        let floor =
+            |n: i64| [forms[0].plus(1 - n).and_then(|a| a.divided_by(n)), forms[0].divided_by(n)];
         match op {
             Op::IAdd => exact(self, numbers[0].add(numbers[1]), forms[0].add_scaled(&forms[1], 1)),
             Op::ISub => exact(self, numbers[0].sub(numbers[1]), forms[0].minus(&forms[1])),
@@ -452,7 +465,7 @@ impl Ranges<'_> {
             }
             let mut range = DataRange::UNBOUNDED;
             match self.function.ty(value) {
-                Type::I32 => range.ints = self.direct_number(value, edge),
+                Type::I32 => range.ints = self.number(value, edge),
                 Type::F32 => range.floats = self.float(value, edge),
                 Type::Bool => {}
             }
@@ -467,7 +480,7 @@ impl Ranges<'_> {
             };
             if self.function.ty(value) == Type::I32 {
                 for (side, upper) in sides.iter_mut().zip([false, true]) {
-                    let form = Linear::value(value);
+                    let form = self.form(value);
                     let projected = self.projected(&form, upper, edge, target, MAX_PROJECTIONS);
                     let end = if upper { range.ints.hi } else { range.ints.lo };
                     side.push([projected, Some(Linear::constant(end))]);
@@ -481,12 +494,7 @@ impl Ranges<'_> {
     }
 
     /// An expression that bounds several values on one side, among their bounds on that side.
-    fn limit(
-        &mut self,
-        values: &[[Option<Linear>; 2]],
-        upper: bool,
-        at: Region,
-    ) -> Option<Linear> {
+    fn limit(&mut self, values: &[[Option<Linear>; 2]], upper: bool, at: Region) -> Option<Linear> {
         let candidates = values.iter().flatten().flatten().filter(|bound| !bound.is_constant());
         for candidate in candidates {
             let mut bounds_all = true;
@@ -502,13 +510,7 @@ impl Ranges<'_> {
     }
 
     /// Whether an expression is at most another one, or at least if not `upper`.
-    fn is_limited_by(
-        &mut self,
-        bound: &Linear,
-        limit: &Linear,
-        upper: bool,
-        at: Region,
-    ) -> bool {
+    fn is_limited_by(&mut self, bound: &Linear, limit: &Linear, upper: bool, at: Region) -> bool {
         let difference = if upper { bound.minus(limit) } else { limit.minus(bound) };
         let mut attempts = 8;
         difference.is_some_and(|difference| {
@@ -528,12 +530,12 @@ impl Ranges<'_> {
         steps: u32,
     ) -> Option<Linear> {
         let is_outside = |ranges: &Self, value: Value| {
-            ranges.regions.is_in_scope(ranges.regions.of(value), target)
-                && ranges.is_final(value)
+            ranges.regions.is_in_scope(ranges.regions.of(value), target) && ranges.is_final(value)
         };
-        let inner = expression.terms().iter().find(|term| {
-            term.factors().iter().any(|&value| !is_outside(self, value))
-        });
+        let inner = expression
+            .terms()
+            .iter()
+            .find(|term| term.factors().iter().any(|&value| !is_outside(self, value)));
         let Some(term) = inner.copied() else { return Some(*expression) };
         let (&[value], Some(steps)) = (term.factors(), steps.checked_sub(1)) else { return None };
         let upper_of_value = (term.coefficient() > 0) == upper;

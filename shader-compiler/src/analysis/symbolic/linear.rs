@@ -247,7 +247,8 @@ impl Linear {
             text += &format!("{sign}{factor}{factors}");
         };
         for term in self.terms() {
-            let factors = term.factors().iter().map(|&value| crate::ir::text::name(function, value));
+            let factors =
+                term.factors().iter().map(|&value| crate::ir::text::name(function, value));
             add(term.coefficient, &factors.collect::<Vec<_>>().join("*"));
         }
         if self.constant != 0 || self.is_constant() {

@@ -55,7 +55,7 @@ const MAX_REPLACEMENTS: u32 = 5;
 /// Maximum number of replacements in a proof.
 const MAX_ATTEMPTS: u32 = 40;
 
-/// Limit on the evaluations of nodes, which keeps the time linear even if many are poisoned:
+/// Limit on the work of all queries, which keeps the time linear even if many ranges are poisoned:
 /// constant part, and part per value.
 const MIN_WORK: usize = 4096;
 const WORK_PER_VALUE: usize = 64;
@@ -94,7 +94,7 @@ pub(crate) struct Ranges<'f> {
     controls: FxHashMap<(Region, Value), ControlRange>,
     /// By loop.
     trips: Vec<TripCount>,
-    /// Number of evaluations of nodes that remain, for all queries together.
+    /// Number of evaluations and replacements that remain, for all queries together.
     work: usize,
     state: State,
     #[cfg(test)]
@@ -114,8 +114,6 @@ struct State {
     is_provisional: bool,
     /// Number of queries within queries.
     depth: u32,
-    /// Number of conditions that are being combined.
-    chain: u32,
 }
 
 impl SymbolicRange {
@@ -232,30 +230,16 @@ impl<'f> Ranges<'f> {
         Some(if matches!(op, Op::SMin | Op::UMin) { low } else { high })
     }
 
-    /// The constant bounds of an integer in a region.
-    pub fn number(&mut self, value: Value, at: Region) -> Range<i64> {
-        let number = self.atom_number(value, at);
-        match (self.data(value).form(), self.controlling(at)) {
-            (Some(form), Some(_)) => {
-                number.within(form.range(|value| self.atom_number(value, at)))
-            }
-            _ => number,
-        }
-    }
-
-    /// The constant bounds of an integer in a region that follow from definitions and from single
+    /// The constant bounds of an integer in a region. They follow from definitions and from single
     /// conditions, not from combinations of them.
     ///
     /// Bounding code runs an arm if for each condition, some member satisfies it, even if no member
     /// satisfies all. Scalars are the same for all members, so they satisfy every single condition
     /// on them, and loops that they control run no longer than proved.
-    fn direct_number(&mut self, value: Value, at: Region) -> Range<i64> {
-        let atom = |ranges: &mut Self, value: Value| {
-            ranges.data(value).ints.within(ranges.control(at, value).direct)
-        };
-        let number = atom(self, value);
+    pub fn number(&mut self, value: Value, at: Region) -> Range<i64> {
+        let number = self.atom_number(value, at);
         match (self.data(value).form(), self.controlling(at)) {
-            (Some(form), Some(_)) => number.within(form.range(|value| atom(self, value))),
+            (Some(form), Some(_)) => number.within(form.range(|value| self.atom_number(value, at))),
             _ => number,
         }
     }
@@ -296,10 +280,11 @@ impl<'f> Ranges<'f> {
         });
         for term in terms {
             for bound in self.bounds_of_term(&term, at).into_iter().flatten() {
-                if *attempts == 0 {
+                if *attempts == 0 || self.work == 0 {
                     return false;
                 }
                 *attempts -= 1;
+                self.work -= 1;
                 if let Some(next) = expression.replaced(&term, &bound)
                     && self.is_nonpositive(&next, at, steps - 1, attempts)
                 {
@@ -311,15 +296,15 @@ impl<'f> Ranges<'f> {
     }
 
     /// Expressions that a term's product is not above, or not below if its coefficient is negative.
-    fn bounds_of_term(&mut self, term: &Term, at: Region) -> [Option<Linear>; 4] {
+    fn bounds_of_term(&mut self, term: &Term, at: Region) -> [Option<Linear>; 6] {
         let upper = term.coefficient() > 0;
         match *term.factors() {
             [value] => {
                 let [a, b] = self.range_of(value, at).side(upper);
-                [a, b, None, None]
+                [a, b, None, None, None, None]
             }
             [x, y] => {
-                let mut bounds = [None; 4];
+                let mut bounds = [None; 6];
                 for (k, (replaced, kept)) in [(x, y), (y, x)].into_iter().enumerate() {
                     // Of a square, one factor is replaced.
                     let sign = self.atom_number(kept, at);
@@ -328,9 +313,12 @@ impl<'f> Ranges<'f> {
                         () if sign.is_nonpositive() => !upper,
                         () => continue,
                     };
-                    let found = self.range_of(replaced, at).side(upper);
-                    for (side, bound) in found.into_iter().enumerate() {
-                        bounds[2 * k + side] =
+                    let range = self.range_of(replaced, at);
+                    let [a, b] = range.side(upper);
+                    let end = if upper { range.number.hi } else { range.number.lo };
+                    for (side, bound) in [a, b, Some(Linear::constant(end))].into_iter().enumerate()
+                    {
+                        bounds[3 * k + side] =
                             bound.and_then(|bound| bound.times(&Linear::value(kept)));
                     }
                 }

@@ -74,6 +74,7 @@ impl<'f> Regions<'f> {
         };
         let mut position = 0;
         regions.block(function, &function.body, body, &mut position);
+        regions.close(body);
         regions
     }
 
@@ -102,12 +103,13 @@ impl<'f> Regions<'f> {
                     }
                 }
                 Stmt::If(node) => {
-                    let edges = [(&node.then, true), (&node.otherwise, false)].map(|(arm, truth)| {
-                        let edge = self.open(region, Some((node.cond, truth)));
-                        self.block(function, arm, edge, position);
-                        self.close(edge);
-                        edge
-                    });
+                    let edges =
+                        [(&node.then, true), (&node.otherwise, false)].map(|(arm, truth)| {
+                            let edge = self.open(region, Some((node.cond, truth)));
+                            self.block(function, arm, edge, position);
+                            self.close(edge);
+                            edge
+                        });
                     self.define(&node.results, region, position);
                     for (k, &result) in node.results.iter().enumerate() {
                         let yields = [node.then.yields[k], node.otherwise.yields[k]];

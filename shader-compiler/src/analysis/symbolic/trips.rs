@@ -75,7 +75,7 @@ impl<'f> Ranges<'f> {
         let steps = self.steps(node.body.yields[k], param, &self.known_in_body(node))?;
         let iterations = self.trip_count(in_loop)?;
         let [lo, hi] = [steps.lo, steps.hi].map(|step| step.saturating_mul(iterations));
-        let range = self.direct_number(node.init[k], outer).add(Range::new(lo, hi).hull(Range::ZERO));
+        let range = self.number(node.init[k], outer).add(Range::new(lo, hi).hull(Range::ZERO));
         Some(range).filter(|&range| SIGNED.includes(range))
     }
 
@@ -124,11 +124,11 @@ impl<'f> Ranges<'f> {
             let k = node.params.iter().position(|&p| p == param)?;
             let (first, next) = (node.init[k], node.body.yields[k]);
             let steps = self.steps(next, param, continuing)?;
-            let init = self.direct_number(first, outer).add(Range::singleton(offset));
+            let init = self.number(first, outer).add(Range::singleton(offset));
             if !SIGNED.includes(init) {
                 return None;
             }
-            let limits = self.direct_number(limit, outer);
+            let limits = self.number(limit, outer);
             if op == Op::IEq {
                 return if truth { None } else { iterations_until(init, steps, limits) };
             }
@@ -162,7 +162,7 @@ impl<'f> Ranges<'f> {
         if !limit.values().all(is_outside) {
             return None;
         }
-        Some(limit.minus(&first)?.range(|value| self.direct_number(value, outer)))
+        Some(limit.minus(&first)?.range(|value| self.number(value, outer)))
     }
 }
 

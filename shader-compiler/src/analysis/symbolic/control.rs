@@ -122,6 +122,7 @@ impl Ranges<'_> {
         if let Some((cond, truth)) = self.regions.condition(at) {
             let is_number = |value: Value| self.float_hull(value).is_some();
             facts.orders = implied_orders(self.function, cond, truth, &is_number);
+            facts.orders.retain(|order| self.function.ty(order.low) == Type::F32);
             let mut known = vec![];
             self.derive((cond, truth), &mut known);
             for (value, truth) in known {

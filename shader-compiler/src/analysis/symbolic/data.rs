@@ -174,7 +174,7 @@ impl Ranges<'_> {
 
     /// The values on which a data range depends: operands, and what conditions compare that control
     /// their use. Without the latter, they would be computed by queries within this one.
-    fn children(&mut self, value: Value) -> Vec<Value> {
+    pub(super) fn children(&mut self, value: Value) -> Vec<Value> {
         let mut children = self.operands(value);
         if self.function.ty(value) == Type::I32 {
             match self.regions.join(value) {

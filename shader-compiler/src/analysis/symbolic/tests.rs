@@ -3,12 +3,15 @@
 
 use super::*;
 use crate::analysis::solve;
+use crate::bounding::{Frame, Integrand};
 use crate::interval::{Floats, Nan};
 use crate::ir::text::{name, parse};
 use crate::ir::{Block, Stmt, Table};
 use crate::math::eval::ConstantEvaluator;
 use crate::random::Random;
 use crate::testing::random;
+use crate::{Settings, Shader};
+use std::time::{Duration, Instant};
 
 /// Maximum number of values in scope of a region about which claims are checked.
 const MAX_CLAIMANTS: usize = 8;
@@ -417,6 +420,148 @@ fn claims_hold_for_runs_of_many_random_programs() {
         }
     }
     println!("{checks} checks");
+}
+
+/// Numbers of ranges that single queries compute, as in Tables 3 and 4.
+#[derive(Default)]
+struct Cost {
+    queries: usize,
+    sum: Counts,
+    max: Counts,
+    /// Number of values in the backward slices, with those that controlling conditions compare.
+    slice: usize,
+    cold: Duration,
+    warm: Duration,
+}
+
+impl Cost {
+    fn add(&mut self, counts: Counts, cold: Duration) {
+        let add = |sum: &mut usize, max: &mut usize, count: usize| {
+            *sum += count;
+            *max = count.max(*max);
+        };
+        self.queries += 1;
+        self.cold += cold;
+        add(&mut self.sum.control, &mut self.max.control, counts.control);
+        add(&mut self.sum.data, &mut self.max.data, counts.data);
+        add(&mut self.sum.poisoned, &mut self.max.poisoned, counts.poisoned);
+    }
+
+    /// The ranges computed per value of the slices.
+    fn per_slice(&self) -> f64 {
+        (self.sum.data + self.sum.poisoned) as f64 / self.slice as f64
+    }
+
+    /// Nanoseconds per range of a cold query.
+    fn per_range(&self) -> f64 {
+        let ranges = self.sum.control + self.sum.data + self.sum.poisoned;
+        self.cold.as_nanos() as f64 / ranges.max(1) as f64
+    }
+}
+
+impl Ranges<'_> {
+    /// Drops all ranges that have been computed.
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.node_of.fill(data::NONE);
+        self.facts.clear();
+        self.controls.clear();
+        self.trips.fill(TripCount::Unknown);
+        self.work = MIN_WORK + WORK_PER_VALUE * self.function.len();
+        self.counts = Counts::default();
+    }
+
+    /// The number of values in the backward slice of a value, without constants and inputs.
+    fn slice(&mut self, value: Value) -> usize {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut work = vec![value];
+        while let Some(value) = work.pop() {
+            let is_leaf = matches!(self.function.def(value), Def::Const(_) | Def::Input(_));
+            if !is_leaf && seen.insert(value) {
+                work.extend(self.children(value));
+            }
+        }
+        seen.len()
+    }
+}
+
+/// Costs of cold queries for each control range and each data range of a function.
+fn add_costs(function: &Function, [control, data]: [&mut Cost; 2]) {
+    let mut ranges = Ranges::new(function);
+    for user in (0..function.len()).map(|k| Value(k as u32)) {
+        let Some((_, args)) = function.operation(user) else { continue };
+        let at = ranges.region_of(user);
+        for &value in args.iter().filter(|&&arg| function.constant(arg).is_none()) {
+            ranges.clear();
+            let start = Instant::now();
+            ranges.control(at, value);
+            control.add(ranges.counts, start.elapsed());
+        }
+        if function.ty(user) == Type::Bool {
+            continue;
+        }
+        ranges.clear();
+        data.slice += ranges.slice(user);
+        ranges.facts.clear();
+        let start = Instant::now();
+        ranges.data(user);
+        data.add(ranges.counts, start.elapsed());
+        let _ = ranges.range_of(user, at);
+        let start = Instant::now();
+        let _ = std::hint::black_box(ranges.range_of(user, at));
+        data.warm += start.elapsed();
+    }
+}
+
+#[test]
+fn cold_queries_compute_little_more_than_their_slice() {
+    let (mut control, mut data) = (Cost::default(), Cost::default());
+    for seed in 0..60 {
+        add_costs(&Writer::program(seed), [&mut control, &mut data]);
+    }
+    assert!(data.queries > 1000 && data.per_slice() <= 1.1, "{}", data.per_slice());
+}
+
+#[test]
+#[ignore = "prints a table: cargo test --release -p lightbound-shader --lib symbolic::tests::costs -- --ignored --nocapture"]
+fn costs_of_queries() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/shaders");
+    let mut codes: Vec<(String, Vec<Function>)> = vec![];
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let shader = Shader::parse(&name, &std::fs::read_to_string(&path).unwrap()).unwrap();
+        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).unwrap();
+        codes.push((name, vec![integrand.point]));
+    }
+    codes.sort_by(|a, b| a.0.cmp(&b.0));
+    codes.push(("random integer programs".to_owned(), (0..300).map(Writer::program).collect()));
+    println!(
+        "| code | control queries | avg | max | data queries | control avg | max | data avg | max \
+         | poisoned avg | max | per slice | cold ns per range | warm ns |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for (name, functions) in &codes {
+        let (mut control, mut data) = (Cost::default(), Cost::default());
+        functions.iter().for_each(|function| add_costs(function, [&mut control, &mut data]));
+        let average = |sum: usize, queries: usize| sum as f64 / queries.max(1) as f64;
+        println!(
+            "| {name} | {} | {:.1} | {} | {} | {:.1} | {} | {:.1} | {} | {:.2} | {} | {:.2} | {:.0} | {:.0} |",
+            control.queries,
+            average(control.sum.control, control.queries),
+            control.max.control,
+            data.queries,
+            average(data.sum.control, data.queries),
+            data.max.control,
+            average(data.sum.data, data.queries),
+            data.max.data,
+            average(data.sum.poisoned, data.queries),
+            data.max.poisoned,
+            data.per_slice(),
+            data.per_range(),
+            data.warm.as_nanos() as f64 / data.queries.max(1) as f64,
+        );
+    }
 }
 
 fn value(function: &Function, text: &str) -> Value {

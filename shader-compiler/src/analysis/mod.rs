@@ -2,7 +2,7 @@
 //!
 //! [`solve`] computes the [`Bounds`] of every value of a function, from the results of single
 //! operations ([`transfer`]), from [`conditions`], and from further facts ([`constraint`]).
-//! [`symbolic`] computes ranges on demand, with bounds that are other values.
+//! `symbolic` computes ranges on demand, with bounds that are other values.
 //! [`nan_tests`] finds NaN tests that can replace others, and [`demand`] the demanded endpoints.
 
 pub mod conditions;

@@ -1,4 +1,4 @@
-//! Folds what [symbolic ranges](crate::analysis::symbolic) of integers decide: comparisons, above
+//! Folds what symbolic ranges of integers (`analysis/symbolic/`) decide: comparisons, above
 //! all the checks of iteration caps, which the front end adds to every loop and hardly any loop
 //! needs; minima and maxima, such as the clamps of array indices; and operations with only one
 //! possible result.

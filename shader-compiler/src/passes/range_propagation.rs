@@ -188,6 +188,39 @@ mod tests {
     }
 
     #[test]
+    fn clamps_of_indices_in_range_are_removed() {
+        let clamped = |last: i32| {
+            let text = format!(
+                "fn f(n: i32, x: f32) -> (r: f32) {{
+                   %m = and n, 31
+                   %1 = loop (%i: i32 = 0, %s: f32 = x) {{
+                     %c = slt %i, %m
+                     while %c else %s
+                     %j = iadd %i, 1
+                     %clamped = umin %i, %m
+                     %k = umin %j, {last}
+                     %a = iadd %clamped, %k
+                     %f = from_s32 %a
+                     %t = add %s, %f
+                     next %j, %t
+                   }}
+                   return %1
+                 }}"
+            );
+            let function = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+            let after = passes::optimize_with(&function, Rules::Exact);
+            for n in 0..40 {
+                let run =
+                    |function| interpreter::run(function, &[], &[n, 0], 1000).expect("it ends");
+                assert_eq!(run(&function), run(&after), "{n}\n{after}");
+            }
+            after.to_string().matches("umin").count()
+        };
+        // i < m is a condition, and i + 1 ≤ 31 follows from it.
+        assert_eq!([clamped(31), clamped(30)], [0, 1]);
+    }
+
+    #[test]
     fn counter_that_jumps_in_the_last_iteration_has_no_range() {
         let function = parse(
             "fn f(x: f32) -> (small: bool) {

@@ -52,6 +52,9 @@ impl ControlRange {
 impl Ranges<'_> {
     /// The control range of a value in a region.
     pub(super) fn control(&mut self, at: Region, value: Value) -> ControlRange {
+        if self.function.constant(value).is_some() {
+            return ControlRange::NONE;
+        }
         let Some(at) = self.controlling(at) else { return ControlRange::NONE };
         if let Some(known) = self.controls.get(&(at, value)) {
             return *known;
@@ -76,7 +79,8 @@ impl Ranges<'_> {
         }
         #[cfg(test)]
         {
-            self.counts.control += 1;
+            // Like data ranges, they count once, even if they are evaluated again.
+            self.counts.control += usize::from(self.computed.insert((at, value)));
         }
         range
     }

@@ -99,6 +99,9 @@ pub(crate) struct Ranges<'f> {
     state: State,
     #[cfg(test)]
     pub counts: Counts,
+    /// Control ranges computed since the counts were reset.
+    #[cfg(test)]
+    computed: rustc_hash::FxHashSet<(Region, Value)>,
 }
 
 /// State of the query that is being answered.
@@ -140,6 +143,8 @@ impl<'f> Ranges<'f> {
             state: State::default(),
             #[cfg(test)]
             counts: Counts::default(),
+            #[cfg(test)]
+            computed: rustc_hash::FxHashSet::default(),
         }
     }
 

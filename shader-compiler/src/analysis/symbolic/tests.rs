@@ -469,6 +469,7 @@ impl Ranges<'_> {
         self.trips.fill(TripCount::Unknown);
         self.work = MIN_WORK + WORK_PER_VALUE * self.function.len();
         self.counts = Counts::default();
+        self.computed.clear();
     }
 
     /// The number of values in the backward slice of a value, without constants and inputs.

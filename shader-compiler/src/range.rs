@@ -179,6 +179,25 @@ impl<T: Endpoint> Range<T> {
     }
 }
 
+impl Range<i64> {
+    /// The products.
+    pub fn times(self, other: Range<i64>) -> Range<i64> {
+        let corners =
+            [(self.lo, other.lo), (self.lo, other.hi), (self.hi, other.lo), (self.hi, other.hi)];
+        let [first, rest @ ..] = corners.map(|(a, b)| a.saturating_mul(b));
+        Range {
+            lo: rest.into_iter().fold(first, i64::min),
+            hi: rest.into_iter().fold(first, i64::max),
+        }
+    }
+
+    /// The intersection, or `self` if that is empty.
+    pub fn within(self, other: Range<i64>) -> Range<i64> {
+        let both = Range { lo: self.lo.max(other.lo), hi: self.hi.min(other.hi) };
+        if both.lo <= both.hi { both } else { self }
+    }
+}
+
 impl Range<f64> {
     pub const ONE: Range<f64> = Range { lo: 1.0, hi: 1.0 };
 

@@ -2,6 +2,7 @@
 //!
 //! [`solve`] computes the [`Bounds`] of every value of a function, from the results of single
 //! operations ([`transfer`]), from [`conditions`], and from further facts ([`constraint`]).
+//! `symbolic` computes ranges on demand, with bounds that are other values.
 //! [`nan_tests`] finds NaN tests that can replace others, and [`demand`] the demanded endpoints.
 
 pub mod conditions;
@@ -9,6 +10,7 @@ pub mod constraint;
 pub mod demand;
 pub mod nan_tests;
 pub mod solve;
+pub(crate) mod symbolic;
 pub mod transfer;
 
 pub use crate::interval::{Bools, Bounds, Floats, Ints, Pieces};

@@ -24,10 +24,19 @@ fn float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
     let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
         return Range::ALL;
     };
-    let range = |k: usize| float_within(function, args[k], depth);
+    float_result(function, op, args, &mut |k| float_within(function, args[k], depth))
+}
+
+/// The range of the result of an operation on floats, given the ranges of its operands.
+pub fn float_result(
+    function: &Function,
+    op: Op,
+    args: &[Value],
+    range: &mut dyn FnMut(usize) -> Range<f32>,
+) -> Range<f32> {
     // A constant operand of min or max is a bound even if the other operand is NaN and the result
     // is the constant.
-    let bound = |k: usize| constant(args[k]).filter(|x| !x.is_nan());
+    let bound = |k: usize| function.constant(args[k]).map(f32::from_bits).filter(|x| !x.is_nan());
     match op {
         Op::Abs => range(0).abs(),
         Op::Neg => range(0).neg(),
@@ -53,9 +62,6 @@ fn float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
     }
 }
 
-/// Ranges of integers that the caller knows.
-pub type KnownRanges<'a> = &'a dyn Fn(Value) -> Option<Range<i64>>;
-
 /// All signed integers.
 pub const SIGNED: Range<i64> = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
 
@@ -63,13 +69,13 @@ pub const SIGNED: Range<i64> = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 
 pub const UNSIGNED: Range<i64> = Range { lo: 0, hi: u32::MAX as i64 };
 
 /// The integers that a value can take, read as signed.
-pub fn signed(function: &Function, value: Value, known: KnownRanges) -> Range<i64> {
-    signed_within(function, value, known, MAX_DEPTH)
+pub fn signed(function: &Function, value: Value) -> Range<i64> {
+    signed_within(function, value, MAX_DEPTH)
 }
 
 /// The integers that a value can take, read as unsigned.
-pub fn unsigned(function: &Function, value: Value, known: KnownRanges) -> Range<i64> {
-    as_unsigned(signed(function, value, known))
+pub fn unsigned(function: &Function, value: Value) -> Range<i64> {
+    as_unsigned(signed(function, value))
 }
 
 /// Converts a range of signed integers to unsigned.
@@ -83,17 +89,26 @@ pub fn as_unsigned(range: Range<i64>) -> Range<i64> {
     }
 }
 
-fn signed_within(function: &Function, value: Value, known: KnownRanges, depth: u32) -> Range<i64> {
+fn signed_within(function: &Function, value: Value, depth: u32) -> Range<i64> {
     if let Def::Const(bits) = function.def(value) {
         return Range::singleton(i64::from(bits as i32));
-    }
-    if let Some(range) = known(value) {
-        return range;
     }
     let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
         return SIGNED;
     };
-    let range = |k: usize| signed_within(function, args[k], known, depth);
+    signed_result(function, op, args, &mut |k| signed_within(function, args[k], depth), &mut |k| {
+        float_within(function, args[k], depth)
+    })
+}
+
+/// The range of the integer result of an operation, given the ranges of its operands.
+pub fn signed_result(
+    function: &Function,
+    op: Op,
+    args: &[Value],
+    range: &mut dyn FnMut(usize) -> Range<i64>,
+    float: &mut dyn FnMut(usize) -> Range<f32>,
+) -> Range<i64> {
     // A result that may overflow wraps around.
     let wrap = |range: Range<i64>| if SIGNED.includes(range) { range } else { SIGNED };
     let amount = |k: usize| function.constant(args[k]).map(|bits| bits & 31);
@@ -101,14 +116,19 @@ fn signed_within(function: &Function, value: Value, known: KnownRanges, depth: u
     match op {
         Op::IAdd => wrap(a.add(range(1))),
         Op::ISub => wrap(a.sub(range(1))),
+        Op::IMul => wrap(a.times(range(1))),
         Op::SMin => a.min(range(1)),
         Op::SMax => a.max(range(1)),
         // The result is no greater than an operand with a clear top bit.
-        Op::UMin | Op::And if a.is_nonnegative() || range(1).is_nonnegative() => {
+        Op::UMin | Op::And => {
             let nonnegative = [a, range(1)].into_iter().filter(|range| range.is_nonnegative());
-            Range::new(0, nonnegative.map(|range| range.hi).min().unwrap_or(SIGNED.hi))
+            match nonnegative.map(|range| range.hi).min() {
+                Some(hi) => Range::new(0, hi),
+                None => SIGNED,
+            }
         }
         Op::LShr => match amount(1) {
+            Some(n) if a.is_nonnegative() => Range::new(a.lo >> n, a.hi >> n),
             Some(n @ 1..) => Range::new(0, UNSIGNED.hi >> n),
             _ => SIGNED,
         },
@@ -120,6 +140,10 @@ fn signed_within(function: &Function, value: Value, known: KnownRanges, depth: u
             Some(n) => wrap(Range::new(a.lo << n, a.hi << n)),
             None => SIGNED,
         },
+        Op::SDiv | Op::UDiv if a.is_nonnegative() => match function.constant(args[1]) {
+            Some(n) if n as i32 > 0 => Range::new(a.lo / i64::from(n), a.hi / i64::from(n)),
+            _ => SIGNED,
+        },
         Op::URem => match function.constant(args[1]) {
             Some(n) if n as i32 > 0 => Range::new(0, i64::from(n) - 1),
             _ => SIGNED,
@@ -127,11 +151,11 @@ fn signed_within(function: &Function, value: Value, known: KnownRanges, depth: u
         Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => Range::new(0, 32),
         // The conversion is monotone, and NaN becomes 0.
         Op::ToS32 => {
-            let Range { lo, hi } = float_within(function, args[0], depth);
+            let Range { lo, hi } = float(0);
             Range::new(i64::from(lo as i32), i64::from(hi as i32)).hull(Range::ZERO)
         }
         Op::ToU32 => {
-            let high = i64::from(float_within(function, args[0], depth).hi as u32);
+            let high = i64::from(float(0).hi as u32);
             if high <= SIGNED.hi { Range::new(0, high) } else { SIGNED }
         }
         Op::Select => range(1).hull(range(2)),
@@ -140,13 +164,13 @@ fn signed_within(function: &Function, value: Value, known: KnownRanges, depth: u
 }
 
 /// The result of an integer comparison, if the ranges decide it.
-pub fn compare(function: &Function, op: Op, args: &[Value], known: KnownRanges) -> Option<bool> {
+pub fn compare(function: &Function, op: Op, args: &[Value]) -> Option<bool> {
     let less = |a: Range<i64>, b: Range<i64>| (a.hi < b.lo || a.lo >= b.hi).then_some(a.hi < b.lo);
     match op {
-        Op::SLt => less(signed(function, args[0], known), signed(function, args[1], known)),
-        Op::ULt => less(unsigned(function, args[0], known), unsigned(function, args[1], known)),
+        Op::SLt => less(signed(function, args[0]), signed(function, args[1])),
+        Op::ULt => less(unsigned(function, args[0]), unsigned(function, args[1])),
         Op::IEq => {
-            let (a, b) = (signed(function, args[0], known), signed(function, args[1], known));
+            let (a, b) = (signed(function, args[0]), signed(function, args[1]));
             (a.hi < b.lo || b.hi < a.lo).then_some(false)
         }
         _ => None,

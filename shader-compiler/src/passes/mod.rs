@@ -12,14 +12,14 @@
 
 pub mod expand;
 pub mod factor;
-pub mod induction;
 pub mod predication;
+pub mod range_propagation;
 pub mod unroll;
 
 use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
-use crate::ir::{Function, Stmt, verify};
+use crate::ir::{Def, Function, Op, Stmt, verify};
 
 /// Produces the point shader. Runs all passes that may change values, and others that help both the
 /// analyses and the backend. Keeps composite operations, since analyses interpret them directly.
@@ -29,8 +29,10 @@ pub fn optimize(function: &Function) -> Function {
 
 fn optimize_with(function: &Function, rules: Rules) -> Function {
     let mut function = verified(unroll::run(function, rules));
+    if has_loops(&function) || has_integer_checks(&function) {
+        function = verified(range_propagation::run(&function, rules));
+    }
     if has_loops(&function) {
-        function = verified(induction::run(&function, rules));
         // Removing an invariant parameter may make parameters of enclosing or nested loops
         // invariant.
         let mut params = usize::MAX;
@@ -68,6 +70,12 @@ fn has_loops(function: &Function) -> bool {
     let mut found = false;
     for_each_stmt(&function.body, &mut |stmt| found |= matches!(stmt, Stmt::Loop(_)));
     found
+}
+
+/// Whether integers are compared or clamped.
+fn has_integer_checks(function: &Function) -> bool {
+    let is_check = |op| matches!(op, Op::SLt | Op::ULt | Op::SMin | Op::SMax | Op::UMin | Op::UMax);
+    function.values.iter().any(|data| matches!(data.def, Def::Op { op, .. } if is_check(op)))
 }
 
 /// Number of loop parameters.

@@ -21,7 +21,7 @@ pub(super) fn inverse_conversion<B: Context>(b: &B, op: Op, x: Value) -> Option<
 
 /// Exact: signed and unsigned conversions agree if the top bit is clear.
 pub(super) fn from_u32<B: Context>(b: &mut B, x: Value) -> Option<Value> {
-    let range = value_tracking::signed(b.function(), x, &|_| None);
+    let range = value_tracking::signed(b.function(), x);
     range.is_nonnegative().then(|| b.op(FromS32, &[x]))
 }
 

@@ -61,8 +61,8 @@ pub(super) fn integer_min_max<B: Context>(b: &mut B, op: Op, x: Value, y: Value)
         return Some(x);
     }
     let range = |value| match op {
-        SMin | SMax => value_tracking::signed(b.function(), value, &|_| None),
-        _ => value_tracking::unsigned(b.function(), value, &|_| None),
+        SMin | SMax => value_tracking::signed(b.function(), value),
+        _ => value_tracking::unsigned(b.function(), value),
     };
     let (x_range, y_range) = (range(x), range(y));
     let (x_below, y_below) = (x_range.hi <= y_range.lo, y_range.hi <= x_range.lo);
@@ -85,7 +85,7 @@ pub(super) fn integer_compare<B: Context>(b: &mut B, op: Op, x: Value, y: Value)
     if x == y {
         return Some(b.bool(op == IEq));
     }
-    if let Some(known) = value_tracking::compare(b.function(), op, &[x, y], &|_| None) {
+    if let Some(known) = value_tracking::compare(b.function(), op, &[x, y]) {
         return Some(b.bool(known));
     }
     Some(match (op, form(b, x), form(b, y)) {

@@ -1,223 +1,62 @@
-//! Range analysis of loop counters (induction variables). Folds comparisons that the ranges decide,
-//! above all the checks of iteration caps, which the front end adds to every loop and hardly any
-//! loop needs.
-//!
-//! If a loop's condition implies p < n, and p grows by at least one in each iteration, the number
-//! of iterations is bounded. The same holds for counting down, or up to p = n. Let N be the bound.
-//! Every parameter that changes by a constant in each iteration is at most N such steps away from
-//! its initial value, which decides comparisons of it.
-//!
-//! The front end translates `break` such that the loop leaves p unchanged and clears a bool
-//! parameter that the condition requires. So the bound on iterations only requires that p grows if
-//! the parameters permit another iteration.
+//! Folds what symbolic ranges of integers (`analysis/symbolic/`) decide: comparisons, above
+//! all the checks of iteration caps, which the front end adds to every loop and hardly any loop
+//! needs; minima and maxima, such as the clamps of array indices; and operations with only one
+//! possible result.
 
-use crate::builder::rewrite::{Pass, Rewriter, rewrite};
-use crate::builder::value_tracking::{self, SIGNED, UNSIGNED};
+use crate::analysis::symbolic::Ranges;
+use crate::builder::rewrite::{Pass, rewrite};
 use crate::builder::{Builder, Rules};
-use crate::ir::function::for_each_stmt;
-use crate::ir::{Emit, Function, If, Loop, Op, Stmt, Type, Value};
-use crate::range::Range;
-use rustc_hash::FxHashMap;
+use crate::ir::{Emit, Function, Op, Type, Value};
 
 /// Runs the pass.
 pub fn run(function: &Function, rules: Rules) -> Function {
-    let mut arms = FxHashMap::default();
-    for_each_stmt(&function.body, &mut |stmt| {
-        if let Stmt::If(i) = stmt {
-            arms.extend(i.results.iter().enumerate().map(|(k, &result)| (result, (&**i, k))));
-        }
-    });
-    let pass = Induction { function, arms, ranges: FxHashMap::default() };
+    let pass = Propagation { function, ranges: Ranges::new(function) };
     rewrite(function, Builder::new(&function.name, rules), pass)
 }
 
-struct Induction<'a> {
+struct Propagation<'a> {
     function: &'a Function,
-    /// The if that defines a result, and the index of the result.
-    arms: FxHashMap<Value, (&'a If, usize)>,
-    /// Ranges of counters, as signed integers.
-    ranges: FxHashMap<Value, Range<i64>>,
+    ranges: Ranges<'a>,
 }
 
-/// A bool with a known value.
-type Fact = (Value, bool);
+/// What replaces the result of an operation.
+#[derive(Clone, Copy)]
+enum Replacement {
+    Constant(u32),
+    Operand(usize),
+}
 
-impl Pass for Induction<'_> {
+impl Pass for Propagation<'_> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
-        if matches!(op, Op::SLt | Op::ULt | Op::IEq) && !self.ranges.is_empty() {
-            let (_, old_args) =
-                self.function.operation(old).expect("an operation defines the value");
-            if let Some(known) = value_tracking::compare(self.function, op, old_args, &|value| {
-                self.ranges.get(&value).copied()
-            }) {
-                return builder.bool(known);
-            }
+        match self.replacement(old) {
+            Some(Replacement::Constant(bits)) => builder.constant(self.function.ty(old), bits),
+            Some(Replacement::Operand(k)) => args[k],
+            None => builder.op(op, args),
         }
-        builder.op(op, args)
-    }
-
-    fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
-        self.find_ranges(node);
-        rewriter.loop_(self, node);
     }
 }
 
-impl Induction<'_> {
-    /// Computes the ranges of a loop's counters.
-    fn find_ranges(&mut self, node: &Loop) {
-        // Facts that hold in the body, and facts that hold at its end if there is another
-        // iteration.
-        let mut in_body = vec![];
-        self.derive((node.cond, true), &mut in_body);
-        let mut continuing = in_body.clone();
-        for &(value, truth) in &in_body {
-            if let Some(k) = node.params.iter().position(|&param| param == value) {
-                self.derive((node.body.yields[k], truth), &mut continuing);
+impl Propagation<'_> {
+    fn replacement(&mut self, old: Value) -> Option<Replacement> {
+        let (op, args) = self.function.operation(old)?;
+        let at = self.ranges.region_of(old);
+        match (op, args) {
+            (Op::SLt | Op::ULt | Op::IEq, &[a, b]) => {
+                let known = self.ranges.decide(op, [a, b], at)?;
+                Some(Replacement::Constant(if known { !0 } else { 0 }))
             }
-        }
-        let bounds = in_body.iter().flat_map(|&fact| self.iterations(node, fact, &continuing));
-        let Some(iterations) = bounds.min() else { return };
-        for (k, &param) in node.params.iter().enumerate() {
-            if self.function.ty(param) == Type::I32
-                && let Some(steps) = self.steps(node.body.yields[k], param, &in_body)
-            {
-                let [lo, hi] = [steps.lo, steps.hi].map(|step| step.saturating_mul(iterations));
-                let range = self.signed(node.init[k]).add(Range::new(lo, hi).hull(Range::ZERO));
-                if SIGNED.includes(range) {
-                    self.ranges.insert(param, range);
-                }
+            (Op::SMin | Op::SMax | Op::UMin | Op::UMax, &[a, b]) => {
+                let selected = self.ranges.selected(op, [a, b], at)?;
+                Some(Replacement::Operand(usize::from(selected == b)))
             }
-        }
-    }
-
-    /// The range of a value as a signed integer.
-    fn signed(&self, value: Value) -> Range<i64> {
-        value_tracking::signed(self.function, value, &|value| self.ranges.get(&value).copied())
-    }
-
-    /// Adds a fact and everything that it implies.
-    fn derive(&self, fact: Fact, known: &mut Vec<Fact>) {
-        if known.contains(&fact) {
-            return;
-        }
-        known.push(fact);
-        let (value, truth) = fact;
-        match self.function.operation(value) {
-            Some((Op::BNot, args)) => self.derive((args[0], !truth), known),
-            Some((Op::BAnd, args)) if truth => {
-                args.iter().for_each(|&arg| self.derive((arg, true), known))
+            _ if self.function.ty(old) == Type::I32 && !op.is_load() => {
+                let number = self.ranges.number(old, at);
+                let is_known = number.lo == number.hi;
+                is_known.then_some(Replacement::Constant(number.lo as u32))
             }
-            Some((Op::BOr, args)) if !truth => {
-                args.iter().for_each(|&arg| self.derive((arg, false), known))
-            }
-            _ => {}
-        }
-        // If one arm of a select is a constant that contradicts the fact, the other arm was
-        // selected.
-        if let Some((cond, t, e)) = self.select_operands(value) {
-            for (taken, value, other) in [(true, t, e), (false, e, t)] {
-                if self.function.constant(other).is_some_and(|bits| (bits != 0) != truth) {
-                    self.derive((cond, taken), known);
-                    self.derive((value, truth), known);
-                }
-            }
+            _ => None,
         }
     }
-
-    /// Condition and alternatives of a select, or of a result of an if.
-    fn select_operands(&self, value: Value) -> Option<(Value, Value, Value)> {
-        match self.function.operation(value) {
-            Some((Op::Select, &[cond, t, e])) => Some((cond, t, e)),
-            Some(_) => None,
-            None => self
-                .arms
-                .get(&value)
-                .map(|&(node, k)| (node.cond, node.then.yields[k], node.otherwise.yields[k])),
-        }
-    }
-
-    /// Range of the difference between `next` and `param`, given some facts.
-    fn steps(&self, next: Value, param: Value, facts: &[Fact]) -> Option<Range<i64>> {
-        if next == param {
-            return Some(Range::ZERO);
-        }
-        if let Some((Op::IAdd, &[base, step])) = self.function.operation(next) {
-            let step = i64::from(self.function.constant(step)? as i32);
-            return Some(self.steps(base, param, facts)?.add(Range::singleton(step)));
-        }
-        let (cond, t, e) = self.select_operands(next)?;
-        match facts.iter().find(|fact| fact.0 == cond) {
-            Some(&(_, true)) => self.steps(t, param, facts),
-            Some(_) => self.steps(e, param, facts),
-            None => Some(self.steps(t, param, facts)?.hull(self.steps(e, param, facts)?)),
-        }
-    }
-
-    /// Upper bounds on the number of iterations of a loop, from a fact that holds in its body.
-    fn iterations(&self, node: &Loop, (value, truth): Fact, continuing: &[Fact]) -> Vec<i64> {
-        let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value)
-        else {
-            return vec![];
-        };
-        let bound = |counter: Value, limit: Value, is_left: bool| {
-            // A parameter plus a constant is a counter with another initial value.
-            let (param, offset) = match self.function.operation(counter) {
-                Some((Op::IAdd, &[base, offset])) => {
-                    (base, i64::from(self.function.constant(offset)? as i32))
-                }
-                _ => (counter, 0),
-            };
-            let k = node.params.iter().position(|&p| p == param)?;
-            let steps = self.steps(node.body.yields[k], param, continuing)?;
-            let init = self.signed(node.init[k]).add(Range::singleton(offset));
-            if !SIGNED.includes(init) {
-                return None;
-            }
-            let limit = self.signed(limit);
-            let as_unsigned = value_tracking::as_unsigned;
-            let (init, limit, all) = match op {
-                Op::IEq if truth => return None,
-                Op::IEq => return iterations_until(init, steps, limit),
-                Op::SLt => (init, limit, SIGNED),
-                _ => (as_unsigned(init), as_unsigned(limit), UNSIGNED),
-            };
-            // param < limit or limit < param; ≤ if the fact is a negated comparison.
-            let slack = i64::from(!truth);
-            if is_left == truth {
-                iterations_below(init, steps, limit.hi + slack, all)
-            } else {
-                iterations_below(init.neg(), steps.neg(), slack - limit.lo, all.neg())
-            }
-        };
-        [bound(a, b, true), bound(b, a, false)].into_iter().flatten().collect()
-    }
-}
-
-/// Maximum number of iterations of a loop that exits when a counter equals `limit`.
-fn iterations_until(init: Range<i64>, step: Range<i64>, limit: Range<i64>) -> Option<i64> {
-    if step.lo != step.hi || limit.lo != limit.hi || step.is_zero() {
-        return None;
-    }
-    // Mirror counters that count down.
-    let (init, limit) = if step.lo > 0 { (init, limit.lo) } else { (init.neg(), limit.neg().lo) };
-    let step = step.mag();
-    if init.lo == init.hi {
-        let distance = (limit - init.lo).rem_euclid(1 << 32);
-        return (distance % step == 0).then_some(distance / step);
-    }
-    (step == 1 && init.hi <= limit).then_some(limit - init.lo)
-}
-
-/// Maximum number of iterations of a loop that runs while an increasing counter is below `limit`;
-/// `None` if the counter may wrap around `all` values.
-fn iterations_below(
-    init: Range<i64>,
-    steps: Range<i64>,
-    limit: i64,
-    all: Range<i64>,
-) -> Option<i64> {
-    let wraps = limit - 1 + steps.hi > all.hi;
-    (steps.lo > 0 && !wraps).then(|| ((limit - 1 - init.lo).div_euclid(steps.lo) + 1).max(0))
 }
 
 #[cfg(test)]
@@ -307,7 +146,13 @@ mod tests {
         ] {
             let proved = removes_cap(&capped(init, cond, next, 1000));
             // Nothing can be concluded from an unknown initial value.
-            assert_eq!(proved, !init.contains("iadd"), "{init}; {cond}; {next}");
+            let function = capped(init, cond, next, 1000);
+            assert_eq!(
+                proved,
+                !init.contains("iadd"),
+                "{init}; {cond}; {next}\n{}",
+                passes::optimize_with(&function, Rules::Exact)
+            );
         }
         let exact = |step| {
             capped(
@@ -340,6 +185,39 @@ mod tests {
         ] {
             assert!(!removes_cap(&capped(init, cond, next, 1000)), "{init}; {cond}; {next}");
         }
+    }
+
+    #[test]
+    fn clamps_of_indices_in_range_are_removed() {
+        let clamped = |last: i32| {
+            let text = format!(
+                "fn f(n: i32, x: f32) -> (r: f32) {{
+                   %m = and n, 31
+                   %1 = loop (%i: i32 = 0, %s: f32 = x) {{
+                     %c = slt %i, %m
+                     while %c else %s
+                     %j = iadd %i, 1
+                     %clamped = umin %i, %m
+                     %k = umin %j, {last}
+                     %a = iadd %clamped, %k
+                     %f = from_s32 %a
+                     %t = add %s, %f
+                     next %j, %t
+                   }}
+                   return %1
+                 }}"
+            );
+            let function = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+            let after = passes::optimize_with(&function, Rules::Exact);
+            for n in 0..40 {
+                let run =
+                    |function| interpreter::run(function, &[], &[n, 0], 1000).expect("it ends");
+                assert_eq!(run(&function), run(&after), "{n}\n{after}");
+            }
+            after.to_string().matches("umin").count()
+        };
+        // i < m is a condition, and i + 1 ≤ 31 follows from it.
+        assert_eq!([clamped(31), clamped(30)], [0, 1]);
     }
 
     #[test]
@@ -418,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "takes a minute: cargo test -p lightbound-shader --release --lib passes::induction -- --ignored"]
+    #[ignore = "takes a minute: cargo test -p lightbound-shader --release --lib passes::range_propagation -- --ignored"]
     fn loops_with_many_random_counters_keep_their_results() {
         for seed in 1000..200_000 {
             check_random_counter(seed);

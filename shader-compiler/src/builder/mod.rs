@@ -52,6 +52,8 @@ pub struct Builder {
     function: Function,
     rules: Rules,
     speculation: Option<u32>,
+    /// Whether operations move out of loops in which they are invariant.
+    hoisting: bool,
     scopes: Vec<Scope>,
     /// Index of the scope in which each value is defined.
     levels: Vec<u32>,
@@ -86,6 +88,7 @@ impl Builder {
             function,
             rules,
             speculation: Some(SPECULATION_LIMIT),
+            hoisting: true,
             scopes: vec![scope],
             levels: vec![],
             constants: FxHashMap::default(),
@@ -98,6 +101,13 @@ impl Builder {
     /// which suits conditions that are uniform over the group.
     pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
+    }
+
+    /// Keeps every operation where control flow reaches it: ifs do not become selects, and nothing
+    /// moves out of loops. So an operation runs only if the program runs it.
+    pub(crate) fn keep_control_flow(&mut self) {
+        self.speculation = None;
+        self.hoisting = false;
     }
 
     /// The enabled simplifications.
@@ -115,8 +125,7 @@ impl Builder {
         self.function.ty(value)
     }
 
-    /// Sets the value of the point shader that the next values are generated for; returns the
-    /// previous one.
+    /// Sets the [origin](ValueData::origin) of the next values; returns the previous one.
     pub(crate) fn set_origin(&mut self, origin: Option<Value>) -> Option<Value> {
         std::mem::replace(&mut self.origin, origin)
     }
@@ -233,6 +242,9 @@ impl Builder {
     fn placement(&self, args: &[Value]) -> usize {
         let min_level = args.iter().map(|arg| self.levels[arg.index()]).max().unwrap_or(0) as usize;
         let mut level = self.scopes.len() - 1;
+        if !self.hoisting {
+            return level;
+        }
         loop {
             level = match self.scopes[level].kind {
                 ScopeKind::Head { .. } if min_level < level => level - 1,

@@ -115,8 +115,9 @@ pub struct ValueData {
     pub ty: Type,
     /// Its definition.
     pub def: Def,
-    /// In a bounding shader, the value of the point shader that it was generated for. Passes
-    /// preserve it.
+    /// In a bounding shader, the value of the point shader that it was generated for. In a function
+    /// with [locations](crate::frontend::LocatedFunction), the value that they are recorded for.
+    /// Passes preserve it.
     pub origin: Option<Value>,
 }
 

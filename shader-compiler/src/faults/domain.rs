@@ -5,7 +5,7 @@ use crate::frontend::{Entry, Parameter, Scalar, Setup, Shader, ShaderKind, Surfa
 use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::Type;
 use crate::random::Random;
-use crate::relations::{MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
+use crate::relations::{Axis, MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
 
 /// Least |cos θ| of directions: the renderer treats others as tangential, where nothing scatters.
 pub const MIN_COSINE: f32 = 1e-9;
@@ -254,6 +254,19 @@ impl Domain {
             is_limited,
             is_direction: false,
         });
+    }
+
+    /// The directions, as relations know them.
+    pub fn axes(&self) -> Vec<Option<Axis>> {
+        let mut axes = vec![None; self.first()];
+        for (vector, direction) in self.directions.iter().enumerate() {
+            for component in 0..3 {
+                let above = direction.side == Side::Above;
+                axes[direction.first + component] =
+                    Some(Axis { vector, component, frame: false, above });
+            }
+        }
+        axes
     }
 
     /// The bounds of the inputs in a box.

@@ -5,6 +5,7 @@ use super::domain::{Domain, Extent, Region};
 use super::slice::{Site, Slice};
 use super::split::{Analysis, Proof};
 use super::{FaultKind, Outcome, Place, Witness, WitnessInput};
+use crate::analysis::Constraint;
 use crate::interpreter;
 use crate::ir::{Def, Function, Op, Value};
 use crate::random::Random;
@@ -44,6 +45,8 @@ pub(super) struct Search<'a> {
     /// The point shader.
     point: &'a Function,
     domain: &'a Domain,
+    /// What is known of the values of the function.
+    constraints: Vec<Constraint>,
     random: Random,
 }
 
@@ -78,13 +81,14 @@ impl State {
 
 impl<'a> Search<'a> {
     pub fn new(function: &'a Function, point: &'a Function, domain: &'a Domain) -> Search<'a> {
-        Search { function, point, domain, random: Random::new(0x6661_756c) }
+        Search { function, point, domain, constraints: vec![], random: Random::new(0x6661_756c) }
     }
 
     /// Checks all places. Returns the index, the kind and the outcome of those that are not proved.
     pub fn run(&mut self, places: &[Place]) -> Vec<(usize, FaultKind, Outcome)> {
         // Sites that bounds of the whole domain do not exclude.
         let analysis = Analysis::new(self.function, self.domain);
+        self.constraints = analysis.constraints().to_vec();
         let bounds: Vec<_> =
             self.domain.regions.iter().map(|region| analysis.bounds(region)).collect();
         let is_open = |site: &&Site| {
@@ -115,7 +119,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let slice = Slice::new(self.function, site);
-            let follows = undecided.iter().any(|value| slice.live[value.index()]);
+            let follows = undecided.iter().any(|value| slice.copies[value.index()].is_some());
             let share = if follows { FOLLOWING_PROOF_WORK } else { work.min(MAX_PROOF_WORK) };
             let mut left = share;
             let decided = self.decide(site, &slice, state, &mut left);
@@ -151,7 +155,7 @@ impl<'a> Search<'a> {
             self.descend(slice, &mut state);
         }
         if state.witness.is_none() {
-            let analysis = Analysis::new(&slice.function, self.domain);
+            let analysis = Analysis::of_slice(slice, &self.constraints, self.domain);
             let sites = [slice.site.value];
             let proof = analysis.prove(&slice.site, &slice.inputs, work, |region| {
                 for row in rows_of(self.domain, region) {

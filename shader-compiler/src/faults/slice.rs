@@ -21,8 +21,8 @@ pub(super) struct Slice {
     pub site: Site,
     /// Indices of the inputs that the site depends on. The slice has all inputs.
     pub inputs: Vec<usize>,
-    /// For each value of the original function, whether it is part of the slice.
-    pub live: Vec<bool>,
+    /// For each value of the original function, its copy, if it is part of the slice.
+    pub copies: Vec<Option<Value>>,
 }
 
 /// Whether an operation on finite operands can fail.
@@ -150,7 +150,7 @@ impl Slice {
         };
         let mut inputs: Vec<_> = live.iter().enumerate().filter_map(input).collect();
         inputs.sort_unstable();
-        Slice { function: copy.new, site, inputs, live }
+        Slice { function: copy.new, site, inputs, copies: copy.map }
     }
 }
 

@@ -3,13 +3,27 @@
 use super::FaultKind;
 use super::check::possible_fault;
 use super::domain::{Domain, Region};
-use super::slice::Site;
+use super::slice::{Site, Slice};
 use crate::analysis::conditions::Clips;
 use crate::analysis::solve::{self, Facts};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
 use crate::ir::{Block, Function, Stmt, Type, Value};
+use crate::relations::{self, Relation};
 use std::collections::VecDeque;
+
+/// The relations whose constraints hold for the values of the point shader. A support clamps values
+/// that do not matter.
+const RELATIONS: [Relation; 8] = [
+    Relation::Unit,
+    Relation::Dot,
+    Relation::Squares,
+    Relation::Half,
+    Relation::Quotients,
+    Relation::Products,
+    Relation::Polynomials,
+    Relation::Mixtures,
+];
 
 /// Static bounds of the values of a function, for boxes of inputs.
 pub(super) struct Analysis<'a> {
@@ -31,16 +45,67 @@ pub(super) enum Proof {
 }
 
 impl<'a> Analysis<'a> {
+    /// The analysis of an entire function. Relations between the components of unit vectors, and
+    /// between others, constrain its values.
     pub fn new(function: &'a Function, domain: &'a Domain) -> Analysis<'a> {
         let finite = |ty: Type| match ty {
             Type::F32 => Constraint::observe(Bounds::Float(Floats::finite())),
             ty => Constraint::none(ty),
         };
+        let constraints = function.values.iter().map(|data| finite(data.ty)).collect();
+        let mut analysis = Analysis::with(function, domain, constraints);
+        let inputs = domain.bounds(&domain.hull());
+        let solve = |constraints: &[Constraint]| {
+            let both = std::iter::zip(constraints, &analysis.constraints);
+            let facts = Facts {
+                constraints: Some(both.map(|(a, b)| a.and(b)).collect()),
+                clips: Some(&analysis.clips),
+                ..Facts::default()
+            };
+            solve::run(function, &analysis.is_interval, &inputs, Nan::Ignore, facts)
+        };
+        let related = relations::run(
+            function,
+            &vec![true; function.len()],
+            &domain.axes(),
+            RELATIONS.into_iter().collect(),
+            Nan::Suppress,
+            &analysis.clips,
+            solve,
+        );
+        analysis.constraints = std::iter::zip(&related.constraints, &analysis.constraints)
+            .map(|(a, b)| a.and(b))
+            .collect();
+        analysis
+    }
+
+    /// The analysis of a slice of a function with these constraints.
+    pub fn of_slice(
+        slice: &'a Slice,
+        constraints: &[Constraint],
+        domain: &'a Domain,
+    ) -> Analysis<'a> {
+        let function = &slice.function;
+        let mut copied: Vec<_> =
+            function.values.iter().map(|data| Constraint::none(data.ty)).collect();
+        for (constraint, copy) in std::iter::zip(constraints, &slice.copies) {
+            if let Some(copy) = copy {
+                copied[copy.index()] = *constraint;
+            }
+        }
+        Analysis::with(function, domain, copied)
+    }
+
+    fn with(
+        function: &'a Function,
+        domain: &'a Domain,
+        constraints: Vec<Constraint>,
+    ) -> Analysis<'a> {
         let mut analysis = Analysis {
             function,
             domain,
             clips: Clips::default(),
-            constraints: function.values.iter().map(|data| finite(data.ty)).collect(),
+            constraints,
             is_interval: vec![false; function.len()],
             cost: 1 + cost(&function.body),
         };
@@ -54,6 +119,11 @@ impl<'a> Analysis<'a> {
             analysis.clips = clips;
         }
         analysis
+    }
+
+    /// What is known of the values up to the first fault.
+    pub fn constraints(&self) -> &[Constraint] {
+        &self.constraints
     }
 
     /// The bounds of all values, for inputs in a box and up to the first fault.

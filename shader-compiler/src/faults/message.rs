@@ -2,57 +2,88 @@
 
 use super::{Fault, FaultKind};
 use crate::ir::Op;
-use naga::MathFunction;
+use naga::MathFunction as Fun;
+
+/// The function of which an operation, or the built-in function that it belongs to, is undefined
+/// for some arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Division,
+    Remainder,
+    Normalize,
+    Smoothstep,
+    Sqrt,
+    InverseSqrt,
+    Log,
+    Pow,
+    AsinAcos,
+    Acosh,
+    Atanh,
+    Other,
+}
 
 impl Fault {
+    fn operation(&self) -> Operation {
+        match (self.builtin, self.op) {
+            (Some(Fun::Normalize), _) => Operation::Normalize,
+            (Some(Fun::Pow), _) => Operation::Pow,
+            (_, Op::Div | Op::SDiv | Op::UDiv) => Operation::Division,
+            (_, Op::Rem | Op::SRem | Op::URem) => Operation::Remainder,
+            (_, Op::Smoothstep) => Operation::Smoothstep,
+            (_, Op::Sqrt) => Operation::Sqrt,
+            (_, Op::Rsqrt) => Operation::InverseSqrt,
+            (_, Op::Log | Op::Log2) => Operation::Log,
+            (_, Op::Pow) => Operation::Pow,
+            (_, Op::Asin | Op::Acos) => Operation::AsinAcos,
+            (_, Op::Acosh) => Operation::Acosh,
+            (_, Op::Atanh) => Operation::Atanh,
+            _ => Operation::Other,
+        }
+    }
+
     /// What happens: `division by zero`.
     pub fn problem(&self) -> &'static str {
         use FaultKind::*;
-        match (self.kind, self.op, self.builtin) {
-            (DivisionByZero, _, Some(MathFunction::Normalize)) => "normalize of a zero vector",
-            (DivisionByZero, Op::Rem, _) => "remainder of a division by zero",
-            (DivisionByZero, Op::Smoothstep, _) => "smoothstep with equal edges",
-            (DivisionByZero, _, _) => "division by zero",
-            (IntegerDivisionByZero, _, _) => "division of an integer by zero",
-            (NotANumber, Op::Sqrt, _) => "square root of a negative number",
-            (NotANumber, Op::Rsqrt, _) => "inverse square root of a negative number",
-            (NotANumber, Op::Log | Op::Log2, _) => "logarithm of a negative number",
-            (NotANumber, Op::Pow, _) => "power of a negative number",
-            (NotANumber, Op::Asin, _) => "asin of a number beyond 1",
-            (NotANumber, Op::Acos, _) => "acos of a number beyond 1",
-            (NotANumber, Op::Acosh, _) => "acosh of a number below 1",
-            (NotANumber, Op::Atanh, _) => "atanh of a number beyond 1",
-            (NotANumber, _, _) => "NaN",
-            (Infinity, Op::Rsqrt, _) => "inverse square root of 0",
-            (Infinity, Op::Log | Op::Log2, _) => "logarithm of 0",
-            (Infinity, Op::Pow, _) => "negative power of 0, or overflow",
-            (Infinity, Op::Atanh, _) => "atanh of 1",
-            (Infinity, _, _) => "overflow",
+        match (self.kind, self.operation()) {
+            (DivisionByZero, Operation::Normalize) => "normalize of a zero vector",
+            (DivisionByZero, Operation::Remainder) => "remainder of a division by zero",
+            (DivisionByZero, Operation::Smoothstep) => "smoothstep with equal edges",
+            (DivisionByZero, _) => "division by zero",
+            (IntegerDivisionByZero, _) => "division of an integer by zero",
+            (NotANumber, Operation::Sqrt) => "square root of a negative number",
+            (NotANumber, Operation::InverseSqrt) => "inverse square root of a negative number",
+            (NotANumber, Operation::Log) => "logarithm of a negative number",
+            (NotANumber, Operation::Pow) => "power of a negative number",
+            (NotANumber, Operation::AsinAcos) => "asin or acos of a number beyond 1",
+            (NotANumber, Operation::Acosh) => "acosh of a number below 1",
+            (NotANumber, Operation::Atanh) => "atanh of a number beyond 1",
+            (NotANumber, _) => "NaN",
+            (Infinity, Operation::InverseSqrt) => "inverse square root of 0",
+            (Infinity, Operation::Log) => "logarithm of 0",
+            (Infinity, Operation::Pow) => "negative power of 0, or overflow",
+            (Infinity, Operation::Atanh) => "atanh of 1",
+            (Infinity, _) => "overflow",
         }
     }
 
     /// How an author can exclude it.
     pub fn remedy(&self) -> &'static str {
         use FaultKind::*;
-        match (self.kind, self.op, self.builtin) {
-            (DivisionByZero, _, Some(MathFunction::Normalize)) => {
-                "return early where the vector is zero"
+        match (self.kind, self.operation()) {
+            (_, Operation::Normalize) => "return early where the vector is zero",
+            (_, Operation::Smoothstep) => "keep the edges apart",
+            (_, Operation::Division | Operation::Remainder) => {
+                "keep the divisor away from 0, as in `max(x, 1e-6)`"
             }
-            (DivisionByZero, Op::Smoothstep, _) => "keep the edges apart",
-            (DivisionByZero | IntegerDivisionByZero, _, _) => {
-                "keep the divisor from 0 with `max`, or exclude 0 from the parameter's range"
+            (NotANumber, Operation::Sqrt | Operation::Pow) => "write `max(x, 0.0)`",
+            (_, Operation::InverseSqrt | Operation::Log | Operation::Pow) => {
+                "keep the argument away from 0, as in `max(x, 1e-6)`"
             }
-            (NotANumber, Op::Sqrt | Op::Pow | Op::Log | Op::Log2, _) => {
-                "clamp it with `max(x, 0.0)`"
-            }
-            (NotANumber | Infinity, Op::Rsqrt, _) | (Infinity, Op::Log | Op::Log2 | Op::Pow, _) => {
-                "keep it from 0 with `max`"
-            }
-            (NotANumber, Op::Asin | Op::Acos, _) => "clamp it with `clamp(x, -1.0, 1.0)`",
-            (NotANumber, Op::Acosh, _) => "clamp it with `max(x, 1.0)`",
-            (NotANumber | Infinity, Op::Atanh, _) => "clamp it to less than 1",
-            (NotANumber, _, _) => "exclude these values with an `if`",
-            (Infinity, _, _) => "limit it with `min`, or narrow the parameter's range",
+            (_, Operation::AsinAcos) => "write `clamp(x, -1.0, 1.0)`",
+            (_, Operation::Acosh) => "write `max(x, 1.0)`",
+            (_, Operation::Atanh) => "keep the argument between -1 and 1",
+            (NotANumber, _) => "exclude these values with an `if`",
+            (_, _) => "limit the operands with `min`, or narrow the range of a parameter",
         }
     }
 }

@@ -35,7 +35,7 @@ use crate::ir::{Function, Op};
 use crate::passes;
 use domain::Domain;
 use naga::MathFunction;
-use search::Search;
+use search::{Findings, FoundFault, Search};
 use slice::Site;
 use std::ops::Range;
 
@@ -76,7 +76,8 @@ pub enum Outcome {
     Happens(Witness),
     /// It could not be excluded that it fails.
     Unknown {
-        /// Whether it depends on another operation for which that could not be excluded.
+        /// Whether it depends on another operation that fails, or for which that could not be
+        /// excluded.
         follows: bool,
     },
 }
@@ -120,6 +121,8 @@ pub struct Report {
     /// Operations that fail, and those for which it could not be excluded, in the order of the text.
     /// If there are none, it is proved that no operation fails.
     pub faults: Vec<Fault>,
+    /// Whether the search stopped after many faults, so that others may be missing.
+    pub truncated: bool,
     /// Parameters with ranges that extend to infinity or to 0 exclusively, which were checked only up
     /// to a magnitude of [`UNLIMITED`], and from 1/[`UNLIMITED`] on.
     pub unlimited: Vec<String>,
@@ -150,19 +153,18 @@ pub fn find(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Report
         let is_text = location.range.start < shader.text().len();
         is_text.then(|| (location.range.clone(), location.builtin))
     });
-    let mut search = Search::new(&function, &point, &domain);
-    let mut faults: Vec<Fault> = search
-        .run(&places)
-        .into_iter()
-        .map(|(place, kind, outcome)| {
-            let place = &places[place];
-            let (op, _) = function.operation(place.sites[0].value).expect("sites are operations");
-            Fault { kind, op, builtin: place.builtin, location: place.location.clone(), outcome }
-        })
-        .collect();
+    let Findings { faults: found, truncated } =
+        Search::new(&function, &point, &domain).run(&places);
+    let fault = |FoundFault { place, site, kind, outcome }: FoundFault| {
+        let (op, _) = function.operation(site).expect("sites are operations");
+        let Place { location, builtin, .. } = &places[place];
+        Fault { kind, op, builtin: *builtin, location: location.clone(), outcome }
+    };
+    let mut faults: Vec<Fault> = found.into_iter().map(fault).collect();
     faults.sort_by_key(|fault| fault.location.as_ref().map(|range| (range.start, range.end)));
     let unlimited = domain.groups.iter().filter(|group| group.is_limited);
-    Ok(Report { faults, unlimited: unlimited.map(|group| group.name.clone()).collect() })
+    let unlimited = unlimited.map(|group| group.name.clone()).collect();
+    Ok(Report { faults, truncated, unlimited })
 }
 
 /// The operations of an expression that can fail.

@@ -33,6 +33,9 @@ const FOLLOWING_PROOF_WORK: usize = 2_000;
 /// Rounds of the search that moves towards a fault.
 const DESCENT_ROUNDS: usize = 6;
 
+/// Number of operations that affect a result after which the search stops.
+const MAX_AFFECTING: usize = 20;
+
 /// Steps of a bisection.
 const BISECTION_STEPS: usize = 64;
 
@@ -48,6 +51,24 @@ pub(super) struct Search<'a> {
     /// What is known of the values of the function.
     constraints: Vec<Constraint>,
     random: Random,
+}
+
+/// What the search found.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub faults: Vec<FoundFault>,
+    /// Whether it stopped after many faults that affect a result.
+    pub truncated: bool,
+}
+
+/// A fault, or an operation for which none could be excluded.
+pub(super) struct FoundFault {
+    /// Index of the place.
+    pub place: usize,
+    /// The operation.
+    pub site: Value,
+    pub kind: FaultKind,
+    pub outcome: Outcome,
 }
 
 /// Inputs that make an operation fail.
@@ -84,8 +105,8 @@ impl<'a> Search<'a> {
         Search { function, point, domain, constraints: vec![], random: Random::new(0x6661_756c) }
     }
 
-    /// Checks all places. Returns the index, the kind and the outcome of those that are not proved.
-    pub fn run(&mut self, places: &[Place]) -> Vec<(usize, FaultKind, Outcome)> {
+    /// Checks all places. Returns the faults of those that are not proved.
+    pub fn run(&mut self, places: &[Place]) -> Findings {
         // Sites that bounds of the whole domain do not exclude.
         let analysis = Analysis::new(self.function, self.domain);
         self.constraints = analysis.constraints().to_vec();
@@ -101,7 +122,7 @@ impl<'a> Search<'a> {
             .filter(|(_, site)| is_open(site))
             .collect();
         if open.is_empty() {
-            return vec![];
+            return Findings::default();
         }
         let sites: Vec<Value> = open.iter().map(|(_, site)| site.value).collect();
         let mut states = vec![State::default(); open.len()];
@@ -110,48 +131,57 @@ impl<'a> Search<'a> {
                 states[k].note(&row, kind.is_some(), margin);
             });
         }
-        let mut results: Vec<(usize, FaultKind, Outcome)> = Vec::new();
-        let mut undecided: Vec<Value> = Vec::new();
+        let mut results = Findings::default();
+        let (mut unproved, mut affecting) = (Vec::<Value>::new(), 0);
         let mut work = PROOF_WORK;
         for ((place, site), state) in std::iter::zip(open, states) {
-            let known = results.iter_mut().find(|result| result.0 == place);
-            if let Some((_, _, Outcome::Happens(Witness { result: Some(_), .. }))) = known {
+            let known = results.faults.iter_mut().find(|fault| fault.place == place);
+            if let Some(known) = &known
+                && let Outcome::Happens(Witness { result: Some(_), .. }) = known.outcome
+            {
                 continue;
             }
+            if affecting >= MAX_AFFECTING {
+                results.truncated = true;
+                break;
+            }
             let slice = Slice::new(self.function, site);
-            let follows = undecided.iter().any(|value| slice.copies[value.index()].is_some());
+            let follows = unproved.iter().any(|value| slice.copies[value.index()].is_some());
             let share = if follows { FOLLOWING_PROOF_WORK } else { work.min(MAX_PROOF_WORK) };
             let mut left = share;
-            let decided = self.decide(site, &slice, state, &mut left);
+            let decided = self.decide(site, &slice, state, follows, &mut left);
             if !follows {
                 work -= share - left;
             }
             let Some((kind, witness)) = decided else { continue };
+            unproved.push(site.value);
+            let affects = |witness: &Witness| witness.result.is_some();
+            affecting += usize::from(witness.as_ref().is_some_and(affects));
             let outcome = match witness {
                 Some(witness) => Outcome::Happens(witness),
-                None => {
-                    undecided.push(site.value);
-                    Outcome::Unknown { follows }
-                }
+                None => Outcome::Unknown { follows },
             };
+            let fault = FoundFault { place, site: site.value, kind, outcome };
             match known {
-                None => results.push((place, kind, outcome)),
-                Some(known) if outcome.rank() > known.2.rank() => *known = (place, kind, outcome),
+                None => results.faults.push(fault),
+                Some(known) if fault.outcome.rank() > known.outcome.rank() => *known = fault,
                 Some(_) => {}
             }
         }
         results
     }
 
-    /// Decides whether a site fails. `None` if it is proved that it does not.
+    /// Decides whether a site fails. `None` if it is proved that it does not. Less is tried if it
+    /// follows from other sites.
     fn decide(
         &mut self,
         site: &Site,
         slice: &Slice,
         mut state: State,
+        follows: bool,
         work: &mut usize,
     ) -> Option<(FaultKind, Option<Witness>)> {
-        if state.witness.is_none() {
+        if state.witness.is_none() && !follows {
             self.descend(slice, &mut state);
         }
         if state.witness.is_none() {
@@ -168,7 +198,7 @@ impl<'a> Search<'a> {
             match proof {
                 Proof::Excluded => return None,
                 Proof::Undecided(kind) => {
-                    if state.witness.is_none() {
+                    if state.witness.is_none() && !follows {
                         self.descend(slice, &mut state);
                     }
                     if state.witness.is_none() {

@@ -150,7 +150,14 @@ impl<'a> Analysis<'a> {
             }
             Bounds::Bool(_) => 0.0,
         };
-        Some((kind, args.iter().map(width).sum()))
+        // Only the divisor decides whether it is zero.
+        let decisive = match kind {
+            FaultKind::DivisionByZero | FaultKind::IntegerDivisionByZero if args.len() == 2 => {
+                &args[1..]
+            }
+            _ => args,
+        };
+        Some((kind, decisive.iter().map(width).sum()))
     }
 
     /// Tries to prove that a site does not fail in the domain, with limited work. `inputs` are those

@@ -1,0 +1,262 @@
+//! The part of `shader check` that finds divisions by zero, NaN and infinite values, or proves that
+//! there are none.
+
+use crate::Error;
+use crate::console;
+use lightbound::material::parameters::format_number;
+use lightbound_shader::faults::{self, Fault, FaultKind, Outcome, UNLIMITED, Witness};
+use lightbound_shader::{Entry, Settings, Shader, ShaderKind};
+
+/// The faults of the functions of a shader.
+pub(super) struct Faults<'a> {
+    shader: &'a Shader,
+    reports: Vec<(&'static str, Entry, faults::Report)>,
+}
+
+impl<'a> Faults<'a> {
+    /// Checks all functions that the renderer calls.
+    pub fn find(shader: &'a Shader, settings: &Settings) -> Result<Faults<'a>, Error> {
+        let mut entries = match shader.kind() {
+            ShaderKind::Brdf => vec![("brdf", Entry::Integrand)],
+            ShaderKind::Phase => vec![("phase", Entry::Integrand)],
+            ShaderKind::Density => vec![("density", Entry::Density)],
+        };
+        if shader.has_sampler() {
+            entries.extend([("sample", Entry::Sample), ("pdf", Entry::Pdf)]);
+        }
+        if shader.has_albedo() {
+            entries.push(("albedo", Entry::Albedo));
+        }
+        if shader.has_emission() {
+            entries.push(("emission", Entry::Emission));
+        }
+        let reports = entries
+            .into_iter()
+            .map(|(name, entry)| Ok((name, entry, faults::find(shader, entry, settings)?)))
+            .collect::<Result<_, Error>>()?;
+        Ok(Faults { shader, reports })
+    }
+
+    /// Whether a result of the BRDF or the phase function is NaN or infinite for some inputs.
+    pub fn reach_integrand(&self) -> bool {
+        let integrand = self.reports.iter().filter(|(_, entry, _)| *entry == Entry::Integrand);
+        integrand.flat_map(|(_, _, report)| &report.faults).any(|fault| result(fault).is_some())
+    }
+
+    /// Whether the check fails: a result of a BRDF, a phase function or a sampler is NaN or infinite
+    /// for parameters in declared ranges. Densities are tested at positions.
+    pub fn fail(&self) -> bool {
+        self.shader.kind() != ShaderKind::Density
+            && self.reports.iter().any(|(_, _, report)| {
+                report.faults.iter().any(|fault| match &fault.outcome {
+                    Outcome::Happens(Witness { inputs, result: Some(_) }) => {
+                        inputs.iter().all(|input| !report.unlimited.contains(&input.name))
+                    }
+                    _ => false,
+                })
+            })
+    }
+
+    /// A line for each function.
+    pub fn summary(&self) -> Vec<String> {
+        let all = self.reports.iter().map(|(name, _, report)| {
+            let lines = |select: &dyn Fn(&Fault) -> bool| self.lines(report, select);
+            let happens = lines(&|fault| result(fault).is_some());
+            let harmless = lines(&|fault| {
+                matches!(fault.outcome, Outcome::Happens(Witness { result: None, .. }))
+            });
+            // Faults that follow from others are excluded if the others are.
+            let unknown =
+                lines(&|fault| matches!(fault.outcome, Outcome::Unknown { follows: false }));
+            let follows = report
+                .faults
+                .iter()
+                .any(|fault| matches!(fault.outcome, Outcome::Unknown { follows: true }));
+            let mut parts = Vec::new();
+            if let Some(lines) = happens {
+                let more = if report.truncated { ", and perhaps others" } else { "" };
+                parts.push(format!("{lines} can fail{more}"));
+            } else if report.faults.is_empty() {
+                parts.push("proved that there are none".to_owned());
+            } else {
+                parts.push("no result is affected, as far as found".to_owned());
+            }
+            if let Some(lines) = harmless {
+                parts.push(format!("no effect of {lines}"));
+            }
+            match unknown {
+                Some(lines) => parts.push(format!("not excluded in {lines}")),
+                None if follows => parts.push("not excluded elsewhere".to_owned()),
+                None => {}
+            }
+            format!("{name}: {}", parts.join("; "))
+        });
+        let mut summary: Vec<String> = all.collect();
+        let mut unlimited: Vec<&str> = Vec::new();
+        for (_, _, report) in &self.reports {
+            for name in &report.unlimited {
+                let is_settable =
+                    self.shader.settable().iter().any(|parameter| parameter.name == *name);
+                if is_settable && !unlimited.contains(&name.as_str()) {
+                    unlimited.push(name);
+                }
+            }
+        }
+        if !unlimited.is_empty() {
+            summary.push(format!(
+                "{} checked from {:e} to {:e} only, where the range has no limit",
+                unlimited.join(", "),
+                1.0 / UNLIMITED,
+                UNLIMITED
+            ));
+        }
+        summary
+    }
+
+    /// The lines of some faults: `line 3` or `lines 3 and 5`.
+    fn lines(&self, report: &faults::Report, select: &dyn Fn(&Fault) -> bool) -> Option<String> {
+        let faults = report.faults.iter().filter(|fault| select(fault));
+        let locations =
+            faults.map(|fault| fault.location.as_ref().map(|range| self.place(range.start).0));
+        let mut lines: Vec<Option<usize>> = locations.collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let numbers: Vec<String> = lines.iter().flatten().map(usize::to_string).collect();
+        match &numbers[..] {
+            [] if lines.is_empty() => None,
+            [] => Some("the product with the cosine".to_owned()),
+            [line] => Some(format!("line {line}")),
+            [init @ .., last] => Some(format!("lines {} and {last}", init.join(", "))),
+        }
+    }
+
+    /// Line and column of a byte of the text, from 1, and the text of the line.
+    fn place(&self, at: usize) -> (usize, usize, &str) {
+        let text = self.shader.text();
+        let start = text[..at].rfind('\n').map_or(0, |k| k + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |k| at + k);
+        let line = text[..at].matches('\n').count() + 1;
+        (line, text[start..at].chars().count() + 1, &text[start..end])
+    }
+
+    /// Prints a warning for each fault that affects a result; with `all`, a note for each other one.
+    pub fn print(&self, all: bool) {
+        let mut printed = Vec::new();
+        for (name, _, report) in &self.reports {
+            for fault in &report.faults {
+                let is_warning = result(fault).is_some();
+                if !(is_warning || all) {
+                    continue;
+                }
+                let text = self.describe(name, report, fault);
+                // Functions that several functions call have the same faults.
+                let place = (fault.location.clone(), fault.kind);
+                if printed.contains(&place) && !all {
+                    continue;
+                }
+                printed.push(place);
+                match is_warning {
+                    true => console::warn(&text),
+                    false => console::print(&format!("note: {text}")),
+                }
+            }
+        }
+    }
+
+    /// Location, problem, inputs, result and remedy, and the line of the text.
+    fn describe(&self, name: &str, report: &faults::Report, fault: &Fault) -> String {
+        let problem = fault.problem();
+        let (what, remedy) = match &fault.outcome {
+            Outcome::Happens(witness) => {
+                let inputs: Vec<String> = witness
+                    .inputs
+                    .iter()
+                    .map(|input| {
+                        let number = |word: &u32| format_word(input.scalar, *word);
+                        match &input.words[..] {
+                            [word] => format!("{} = {}", input.name, number(word)),
+                            words if words.iter().all(|word| *word == words[0]) => {
+                                format!("{} = {}", input.name, number(&words[0]))
+                            }
+                            words => {
+                                let numbers: Vec<String> = words.iter().map(number).collect();
+                                format!("{} = ({})", input.name, numbers.join(", "))
+                            }
+                        }
+                    })
+                    .collect();
+                let inputs = match inputs.is_empty() {
+                    true => "always".to_owned(),
+                    false => format!("for {}", inputs.join(", ")),
+                };
+                let unlimited =
+                    witness.inputs.iter().find(|input| report.unlimited.contains(&input.name));
+                match (&witness.result, unlimited) {
+                    (Some((port, value)), Some(input)) => (
+                        format!("{inputs}: {port} is {}", format_float(*value)),
+                        format!("; declare a range for `{}`, or {}", input.name, fault.remedy()),
+                    ),
+                    (Some((port, value)), None) => (
+                        format!("{inputs}: {port} is {}", format_float(*value)),
+                        format!("; {}", fault.remedy()),
+                    ),
+                    (None, _) if fault.kind == FaultKind::IntegerDivisionByZero => {
+                        (format!("{inputs}: x / 0 is x, and x % 0 is 0"), String::new())
+                    }
+                    (None, _) => (format!("{inputs}: the results are finite"), String::new()),
+                }
+            }
+            Outcome::Unknown { follows } => {
+                let why = match follows {
+                    false => "could not be excluded",
+                    true => "could not be excluded, because another operation may fail before",
+                };
+                (why.to_owned(), String::new())
+            }
+        };
+        let Some(range) = &fault.location else {
+            return format!(
+                "{}: in the result of {name}, {problem} {what}{remedy}",
+                self.shader.name()
+            );
+        };
+        let (line, column, text) = self.place(range.start);
+        let length = self.shader.text()[range.clone()].lines().next().unwrap_or("").chars().count();
+        let number = line.to_string();
+        format!(
+            "{}:{line}:{column}: {problem} {what}{remedy}\n  {number} | {}\n  {} | {}{}",
+            self.shader.name(),
+            text.trim_end().replace('\t', " "),
+            " ".repeat(number.len()),
+            " ".repeat(column - 1),
+            "^".repeat(length.max(1)),
+        )
+    }
+}
+
+/// The result that a fault makes NaN or infinite, if any.
+fn result(fault: &Fault) -> Option<&(String, f32)> {
+    match &fault.outcome {
+        Outcome::Happens(Witness { result, .. }) => result.as_ref(),
+        Outcome::Unknown { .. } => None,
+    }
+}
+
+fn format_word(scalar: lightbound_shader::Scalar, word: u32) -> String {
+    use lightbound_shader::Scalar;
+    let number = match scalar {
+        Scalar::F32 => f64::from(f32::from_bits(word)),
+        Scalar::I32 => f64::from(word as i32),
+        Scalar::U32 => f64::from(word),
+        Scalar::Bool => f64::from(u8::from(word != 0)),
+    };
+    format_number(scalar, number)
+}
+
+fn format_float(x: f32) -> &'static str {
+    match x {
+        x if x.is_nan() => "NaN",
+        x if x > 0.0 => "infinite",
+        _ => "negative infinity",
+    }
+}

@@ -110,7 +110,8 @@ fn faults_without_effect_are_notes() {
 #[test]
 fn operations_that_are_not_decided_are_listed_on_request() {
     // The sum is at least 1e-6, but bounds do not know that.
-    let dir = shader("let b = m.a * m.a; return vec3f(1e-9 / (b * b - 2.0 * b * m.a + b + 1e-30));");
+    let dir =
+        shader("let b = m.a * m.a; return vec3f(1e-9 / (b * b - 2.0 * b * m.a + b + 1e-30));");
     let undecided = dir.shader("check", &[]).assert();
     undecided.stdout(contains("brdf: "));
 }
@@ -147,14 +148,18 @@ fn densities_and_samplers_are_checked() {
 fn sample(u: vec2f, wo: vec3f) -> vec3f { return normalize(vec3f(u - 0.25, u.x * u.y - 0.0625)); }
 fn pdf(wi: vec3f, wo: vec3f) -> f32 { return max(wi.z, 0.0) / (1.0 - wi.z); }";
     let text = stderr(&ShaderDir::new(sampler), &[]);
-    assert!(text.contains("a.wgsl:2:50: normalize of a zero vector for u = 0.25: wi.x is NaN"), "{text}");
+    assert!(
+        text.contains("a.wgsl:2:50: normalize of a zero vector for u = 0.25: wi.x is NaN"),
+        "{text}"
+    );
     assert!(text.contains("a.wgsl:3:46: division by zero for wi = "), "{text}");
 }
 
 #[test]
 fn no_shader_of_the_library_or_the_scenes_has_a_fault() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/");
-    let scenes = ["cloud/cloud", "marble/marble", "smoke/plume", "suite/waves", "brushed-metal/brushed"];
+    let scenes =
+        ["cloud/cloud", "marble/marble", "smoke/plume", "suite/waves", "brushed-metal/brushed"];
     let scenes = scenes.map(|name| format!("{root}{name}.wgsl").into());
     for path in library_files().into_iter().chain(scenes) {
         let check = lightbound(&["shader", "check"]).arg(&path).assert().success().stderr("");

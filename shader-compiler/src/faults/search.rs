@@ -12,10 +12,10 @@ use crate::random::Random;
 
 /// Maximum number of iterations of loops while a function is searched: inputs that take more are
 /// skipped.
-const MAX_ITERATIONS: u64 = 4096;
+const MAX_ITERATIONS: u64 = 1024;
 
 /// Maximum number of iterations of loops of the point shader that confirms a witness.
-const MAX_CONFIRMED_ITERATIONS: u64 = 1 << 20;
+const MAX_CONFIRMED_ITERATIONS: u64 = 1 << 14;
 
 /// Number of random inputs.
 const RANDOM_ROWS: usize = 256;
@@ -83,15 +83,15 @@ struct Found {
 #[derive(Clone, Debug, Default)]
 struct State {
     /// Inputs for which it fails.
-    witness: Option<Vec<u32>>,
+    witness: Option<(Vec<u32>, FaultKind)>,
     /// The inputs closest to a fault, on either side.
     closest: [Option<(f64, Vec<u32>)>; 2],
 }
 
 impl State {
-    fn note(&mut self, row: &[u32], is_fault: bool, margin: f64) {
-        if is_fault && self.witness.is_none() {
-            self.witness = Some(row.to_vec());
+    fn note(&mut self, row: &[u32], kind: Option<FaultKind>, margin: f64) {
+        if let (Some(kind), None) = (kind, &self.witness) {
+            self.witness = Some((row.to_vec(), kind));
         }
         let closest = &mut self.closest[usize::from(margin < 0.0)];
         if closest.as_ref().is_none_or(|(least, _)| margin.abs() < *least) {
@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
         let mut states = vec![State::default(); open.len()];
         for row in self.rows() {
             observe(self.function, &sites, &row, |k, kind, margin| {
-                states[k].note(&row, kind.is_some(), margin);
+                states[k].note(&row, kind, margin);
             });
         }
         let mut results = Findings::default();
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
             let proof = analysis.prove(&slice.site, &slice.inputs, work, |region| {
                 for row in rows_of(self.domain, region) {
                     observe(&slice.function, &sites, &row, |_, kind, margin| {
-                        state.note(&row, kind.is_some(), margin);
+                        state.note(&row, kind, margin);
                     });
                 }
                 state.witness.is_some()
@@ -207,20 +207,19 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        let row = state.witness.expect("a witness was found");
-        let found =
-            self.confirm(site, row).expect("the site fails in the function as in its slice");
+        let (row, kind) = state.witness.expect("a witness was found");
+        let Some(found) = self.confirm(site, row) else { return Some((kind, None)) };
         let found = self.simplify(site, found);
         Some((found.kind, Some(self.witness(site, found))))
     }
 
-    /// Runs the functions for inputs of a witness. `None` if the site does not fail.
+    /// Runs the functions for inputs of a witness. `None` if the site does not fail, or if loops run
+    /// for long.
     fn confirm(&self, site: &Site, row: Vec<u32>) -> Option<Found> {
         let mut found = None;
         observe(self.function, &[site.value], &row, |_, kind, _| found = found.or(kind));
         let kind = found?;
-        let outputs = interpreter::run(self.point, &[], &row, MAX_CONFIRMED_ITERATIONS)
-            .unwrap_or_else(|_| vec![0; self.point.outputs.len()]);
+        let outputs = interpreter::run(self.point, &[], &row, MAX_CONFIRMED_ITERATIONS).ok()?;
         let is_bad = |(port, &word): (&crate::ir::Port, &u32)| {
             let x = f32::from_bits(word);
             (port.ty == crate::ir::Type::F32 && !x.is_finite()).then(|| (port.name.clone(), x))
@@ -351,7 +350,7 @@ impl<'a> Search<'a> {
         let note = |state: &mut State, row: &[u32]| {
             let mut seen = None;
             observe(&slice.function, &sites, row, |_, kind, margin| {
-                state.note(row, kind.is_some(), margin);
+                state.note(row, kind, margin);
                 seen = Some(margin);
             });
             seen

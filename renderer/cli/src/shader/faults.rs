@@ -72,18 +72,13 @@ impl<'a> Faults<'a> {
                 .faults
                 .iter()
                 .any(|fault| matches!(fault.outcome, Outcome::Unknown { follows: true }));
-            let mut parts = Vec::new();
-            if let Some(lines) = happens {
-                let more = if report.truncated { ", and perhaps others" } else { "" };
-                parts.push(format!("{lines} can fail{more}"));
-            } else if report.faults.is_empty() {
-                parts.push("proved that there are none".to_owned());
-            } else {
-                parts.push("no result is affected, as far as found".to_owned());
-            }
-            if let Some(lines) = harmless {
-                parts.push(format!("no effect of {lines}"));
-            }
+            let more = if report.truncated { ", and perhaps others" } else { "" };
+            let mut parts = vec![match (happens, &harmless) {
+                (Some(lines), _) => format!("{lines} can fail{more}"),
+                (None, Some(lines)) => format!("{lines} can fail, without effect on the result"),
+                (None, None) if report.faults.is_empty() => "proved that there are none".into(),
+                (None, None) => "none found".into(),
+            }];
             match unknown {
                 Some(lines) => parts.push(format!("not excluded in {lines}")),
                 None if follows => parts.push("not excluded elsewhere".to_owned()),

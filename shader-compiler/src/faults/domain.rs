@@ -1,7 +1,7 @@
 //! The inputs for which a shader is checked: directions that the renderer evaluates, and parameters
 //! in their declared ranges.
 
-use crate::frontend::{Entry, Parameter, Scalar, Setup, Shader, ShaderKind, SurfaceSides};
+use crate::frontend::{Entry, Parameter, Scalar, Shader, ShaderKind, SurfaceSides};
 use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::Type;
 use crate::random::Random;
@@ -81,7 +81,7 @@ fn words(floats: &[f32]) -> Vec<u32> {
 
 impl Domain {
     /// The domain of an entry point.
-    pub fn new(shader: &Shader, entry: Entry, setup: Setup) -> Domain {
+    pub fn new(shader: &Shader, entry: Entry) -> Domain {
         let mut domain = Domain { groups: vec![], directions: vec![], regions: vec![vec![]] };
         let side = match (shader.kind(), shader.sides()) {
             (ShaderKind::Phase | ShaderKind::Density, _) => Side::Sphere,
@@ -107,10 +107,8 @@ impl Domain {
             }
             Entry::Setup => {}
         }
-        let is_inlined = shader.has_setup() && setup == Setup::Inlined;
-        let parameters = if is_inlined { shader.parameters() } else { shader.members() };
-        let surface = if is_inlined { shader.surface_parameters().len() } else { 0 };
-        for (index, parameter) in parameters.iter().enumerate() {
+        let surface = shader.surface_parameters().len();
+        for (index, parameter) in shader.parameters().iter().enumerate() {
             if index < surface && parameter.name == "normal" {
                 domain.add_direction("normal", Side::Sphere);
             } else {

@@ -128,8 +128,7 @@ pub struct Report {
     pub unlimited: Vec<String>,
 }
 
-/// Finds the faults of an entry point. `fn material` is part of [`Entry::Integrand`]; other entry
-/// points take the members of `Material` in their declared ranges.
+/// Finds the faults of an entry point. It includes `fn material`, if the shader has one.
 ///
 /// The shader must have no textures.
 ///
@@ -137,17 +136,13 @@ pub struct Report {
 ///
 /// Returns the error of [`Shader::function`], if any.
 pub fn find(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Report, ShaderError> {
-    let setup = match entry {
-        Entry::Integrand => Setup::Inlined,
-        _ => Setup::Precomputed,
-    };
-    let settings = Settings { setup, ..settings.clone() };
+    let settings = Settings { setup: Setup::Inlined, ..settings.clone() };
     let located = shader.located_function(entry, &settings)?;
     let mut builder = Builder::new(&located.function.name, Rules::Relaxed);
     builder.keep_control_flow();
     let function = passes::unroll::run_with(&located.function, builder, passes::unroll::MAX_SIZE);
     let point = passes::optimize(&shader.function(entry, &settings)?);
-    let domain = Domain::new(shader, entry, setup);
+    let domain = Domain::new(shader, entry);
     let places: Vec<Place> = places(&function, |value| {
         let location = located.location(&function, value)?;
         let is_text = location.range.start < shader.text().len();

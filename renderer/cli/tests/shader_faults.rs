@@ -125,7 +125,7 @@ fn parameters_without_a_range_fail_only_with_a_warning() {
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(1.0 / m.a); }";
     let dir = ShaderDir::new(text);
     let assert = dir.shader("check", &[]).assert().success();
-    let unlimited = "a checked up to 1e6 only, where the range has no limit\n";
+    let unlimited = "a: only from 1e-6 to 1e6 in magnitude, where the range has no limit\n";
     assert.stderr(contains("declare a range for `a`")).stdout(contains(unlimited));
 }
 

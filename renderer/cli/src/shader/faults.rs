@@ -4,8 +4,10 @@
 use crate::Error;
 use crate::console;
 use lightbound::material::parameters::format_number;
-use lightbound_shader::faults::{self, Fault, FaultKind, Outcome, UNLIMITED, Witness};
-use lightbound_shader::{Entry, Settings, Shader, ShaderKind};
+use lightbound_shader::faults::{
+    self, Fault, FaultKind, Outcome, UNLIMITED, Witness, WitnessInput,
+};
+use lightbound_shader::{Entry, Scalar, Settings, Shader, ShaderKind};
 
 /// The faults of the functions of a shader.
 pub(super) struct Faults<'a> {
@@ -50,11 +52,24 @@ impl<'a> Faults<'a> {
             && self.reports.iter().any(|(_, _, report)| {
                 report.faults.iter().any(|fault| match &fault.outcome {
                     Outcome::Happens(Witness { inputs, result: Some(_) }) => {
-                        inputs.iter().all(|input| !report.unlimited.contains(&input.name))
+                        self.unlimited(report, inputs).is_none()
                     }
                     _ => false,
                 })
             })
+    }
+
+    /// The first of these inputs that is a parameter without a limit, so that the author may not mean
+    /// its value.
+    fn unlimited<'r>(
+        &self,
+        report: &faults::Report,
+        inputs: &'r [WitnessInput],
+    ) -> Option<&'r WitnessInput> {
+        inputs.iter().find(|input| {
+            report.unlimited.contains(&input.name)
+                && self.shader.settable().iter().any(|parameter| parameter.name == input.name)
+        })
     }
 
     /// A line for each function.
@@ -99,10 +114,9 @@ impl<'a> Faults<'a> {
         }
         if !unlimited.is_empty() {
             summary.push(format!(
-                "{} checked from {:e} to {:e} only, where the range has no limit",
+                "{}: only from {:e} to {UNLIMITED:e} in magnitude, where the range has no limit",
                 unlimited.join(", "),
-                1.0 / UNLIMITED,
-                UNLIMITED
+                1.0 / UNLIMITED
             ));
         }
         summary
@@ -184,8 +198,7 @@ impl<'a> Faults<'a> {
                     true => "always".to_owned(),
                     false => format!("for {}", inputs.join(", ")),
                 };
-                let unlimited =
-                    witness.inputs.iter().find(|input| report.unlimited.contains(&input.name));
+                let unlimited = self.unlimited(report, &witness.inputs);
                 match (&witness.result, unlimited) {
                     (Some((port, value)), Some(input)) => (
                         format!("{inputs}: {port} is {}", format_float(*value)),
@@ -237,8 +250,8 @@ fn result(fault: &Fault) -> Option<&(String, f32)> {
     }
 }
 
-fn format_word(scalar: lightbound_shader::Scalar, word: u32) -> String {
-    use lightbound_shader::Scalar;
+/// Formats the bits of a component of an input.
+fn format_word(scalar: Scalar, word: u32) -> String {
     let number = match scalar {
         Scalar::F32 => f64::from(f32::from_bits(word)),
         Scalar::I32 => f64::from(word as i32),
@@ -248,6 +261,7 @@ fn format_word(scalar: lightbound_shader::Scalar, word: u32) -> String {
     format_number(scalar, number)
 }
 
+/// Describes a value that is not finite.
 fn format_float(x: f32) -> &'static str {
     match x {
         x if x.is_nan() => "NaN",

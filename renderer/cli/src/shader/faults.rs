@@ -154,16 +154,13 @@ impl<'a> Faults<'a> {
         for (name, _, report) in &self.reports {
             for fault in &report.faults {
                 let is_warning = result(fault).is_some();
-                if !(is_warning || all) {
-                    continue;
-                }
-                let text = self.describe(name, report, fault);
                 // Functions that several functions call have the same faults.
-                let place = (fault.location.clone(), fault.kind);
-                if printed.contains(&place) && !all {
+                let place = (fault.location.clone(), fault.kind, is_warning);
+                if !(is_warning || all) || printed.contains(&place) {
                     continue;
                 }
                 printed.push(place);
+                let text = self.describe(name, report, fault);
                 match is_warning {
                     true => console::warn(&text),
                     false => console::print(&format!("note: {text}")),
@@ -174,71 +171,64 @@ impl<'a> Faults<'a> {
 
     /// Location, problem, inputs, result and remedy, and the line of the text.
     fn describe(&self, name: &str, report: &faults::Report, fault: &Fault) -> String {
-        let problem = fault.problem();
-        let (what, remedy) = match &fault.outcome {
-            Outcome::Happens(witness) => {
-                let inputs: Vec<String> = witness
-                    .inputs
-                    .iter()
-                    .map(|input| {
-                        let number = |word: &u32| format_word(input.scalar, *word);
-                        match &input.words[..] {
-                            [word] => format!("{} = {}", input.name, number(word)),
-                            words if words.iter().all(|word| *word == words[0]) => {
-                                format!("{} = {}", input.name, number(&words[0]))
-                            }
-                            words => {
-                                let numbers: Vec<String> = words.iter().map(number).collect();
-                                format!("{} = ({})", input.name, numbers.join(", "))
-                            }
-                        }
-                    })
-                    .collect();
-                let inputs = match inputs.is_empty() {
-                    true => "always".to_owned(),
-                    false => format!("for {}", inputs.join(", ")),
-                };
-                let unlimited = self.unlimited(report, &witness.inputs);
-                match (&witness.result, unlimited) {
-                    (Some((port, value)), Some(input)) => (
-                        format!("{inputs}: {port} is {}", format_float(*value)),
-                        format!("; declare a range for `{}`, or {}", input.name, fault.remedy()),
-                    ),
-                    (Some((port, value)), None) => (
-                        format!("{inputs}: {port} is {}", format_float(*value)),
-                        format!("; {}", fault.remedy()),
-                    ),
-                    (None, _) if fault.kind == FaultKind::IntegerDivisionByZero => {
-                        (format!("{inputs}: x / 0 is x, and x % 0 is 0"), String::new())
-                    }
-                    (None, _) => (format!("{inputs}: the results are finite"), String::new()),
-                }
-            }
-            Outcome::Unknown { follows } => {
-                let why = match follows {
-                    false => "could not be excluded",
-                    true => "could not be excluded, because another operation may fail before",
-                };
-                (why.to_owned(), String::new())
+        let outcome = match &fault.outcome {
+            Outcome::Happens(witness) => self.describe_witness(report, fault, witness),
+            Outcome::Unknown { follows: false } => "could not be excluded".to_owned(),
+            Outcome::Unknown { follows: true } => {
+                "could not be excluded, since another operation may fail before".to_owned()
             }
         };
+        let (file, problem) = (self.shader.name(), fault.problem());
         let Some(range) = &fault.location else {
-            return format!(
-                "{}: in the result of {name}, {problem} {what}{remedy}",
-                self.shader.name()
-            );
+            return format!("{file}: in the result of {name}, {problem} {outcome}");
         };
         let (line, column, text) = self.place(range.start);
-        let length = self.shader.text()[range.clone()].lines().next().unwrap_or("").chars().count();
+        let expression = self.shader.text()[range.clone()].lines().next().unwrap_or("");
         let number = line.to_string();
         format!(
-            "{}:{line}:{column}: {problem} {what}{remedy}\n  {number} | {}\n  {} | {}{}",
-            self.shader.name(),
+            "{file}:{line}:{column}: {problem} {outcome}\n  {number} | {}\n  {} | {}{}",
             text.trim_end().replace('\t', " "),
             " ".repeat(number.len()),
             " ".repeat(column - 1),
-            "^".repeat(length.max(1)),
+            "^".repeat(expression.chars().count().max(1)),
         )
+    }
+
+    /// The inputs for which an operation fails, its effect and the remedy.
+    fn describe_witness(
+        &self,
+        report: &faults::Report,
+        fault: &Fault,
+        witness: &Witness,
+    ) -> String {
+        let inputs: Vec<String> = witness.inputs.iter().map(format_input).collect();
+        let inputs = match inputs.is_empty() {
+            true => "always".to_owned(),
+            false => format!("for {}", inputs.join(", ")),
+        };
+        let Some((port, value)) = &witness.result else {
+            return match fault.kind {
+                FaultKind::IntegerDivisionByZero => {
+                    format!("{inputs}: x / 0 is x, and x % 0 is 0")
+                }
+                _ => format!("{inputs}: the results are finite"),
+            };
+        };
+        let range = match self.unlimited(report, &witness.inputs) {
+            Some(input) => format!("declare a range for `{}`, or ", input.name),
+            None => String::new(),
+        };
+        format!("{inputs}: {port} is {}; {range}{}", format_float(*value), fault.remedy())
+    }
+}
+
+/// Formats an input: `alpha = 0`, `wi = (0.6, 0, 0.8)`.
+fn format_input(input: &WitnessInput) -> String {
+    let numbers: Vec<String> =
+        input.words.iter().map(|&word| format_word(input.scalar, word)).collect();
+    match numbers.iter().all(|number| *number == numbers[0]) {
+        true => format!("{} = {}", input.name, numbers[0]),
+        false => format!("{} = ({})", input.name, numbers.join(", ")),
     }
 }
 

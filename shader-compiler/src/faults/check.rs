@@ -87,6 +87,13 @@ pub(super) fn possible_fault(
         _ => {}
     }
     let same = operands.len() > 1 && operands[0] == operands[1];
+    // a % b is a − b · trunc(a ÷ b). If the quotient is finite, the product is at most |a|, apart
+    // from rounding, and its sign is that of a.
+    let op = if op == Op::Rem && args[0].floats().high() < 1e38 && args[0].floats().low() > -1e38 {
+        Op::Div
+    } else {
+        op
+    };
     let result = transfer(op, &args, same, Nan::Ignore);
     let Bounds::Float(result) = &result else { return None };
     if result.nan {

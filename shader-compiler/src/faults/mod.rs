@@ -138,9 +138,7 @@ pub struct Report {
 pub fn find(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Report, ShaderError> {
     let settings = Settings { setup: Setup::Inlined, ..settings.clone() };
     let located = shader.located_function(entry, &settings)?;
-    let mut builder = Builder::new(&located.function.name, Rules::Relaxed);
-    builder.keep_control_flow();
-    let function = passes::unroll::run_with(&located.function, builder, passes::unroll::MAX_SIZE);
+    let function = as_written(&located.function);
     let point = passes::optimize(&shader.function(entry, &settings)?);
     let domain = Domain::new(shader, entry);
     let places: Vec<Place> = places(&function, |value| {
@@ -160,6 +158,17 @@ pub fn find(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Report
     let unlimited = domain.groups.iter().filter(|group| group.is_limited);
     let unlimited = unlimited.map(|group| group.name.clone()).collect();
     Ok(Report { faults, truncated, unlimited })
+}
+
+/// The point shader of a function, but with its control flow as it is.
+fn as_written(function: &Function) -> Function {
+    let builder = || {
+        let mut builder = Builder::new(&function.name, Rules::Relaxed);
+        builder.keep_control_flow();
+        builder
+    };
+    let unrolled = passes::unroll::run_with(function, builder(), passes::unroll::MAX_SIZE);
+    passes::factor::run_with(&unrolled, builder())
 }
 
 /// The operations of an expression that can fail.

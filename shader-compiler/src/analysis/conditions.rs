@@ -14,12 +14,16 @@
 //! that is clipped by one comparison is not empty. The same holds for an interval that is clipped
 //! on both sides, if the two values that clip it are in order. If the arm does not run, or runs
 //! speculatively without being taken, its results are ignored.
+//!
+//! Integers are clipped if they are scalars. A loop exits if its condition is false for all members,
+//! which also clips the scalars that it returns, if the condition is a scalar.
 
-use crate::interval::{Bounds, Floats};
-use crate::ir::{Block, Function, Op, Stmt, Value};
+use super::solve::{self, Facts};
+use crate::interval::{Bounds, Floats, Ints, Nan, Pieces};
+use crate::ir::{Block, Function, If, Loop, Op, Stmt, Type, Value};
 use std::collections::HashMap;
 
-/// A known order: `low` is at most `high`, and neither is NaN, or the comparison of the two is
+/// A known order: `low` is at most `high`. Of floats, neither is NaN, or the comparison of the two is
 /// unordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inequality {
@@ -31,6 +35,8 @@ pub struct Inequality {
     pub is_strict: bool,
     /// Whether neither is NaN.
     pub is_ordered: bool,
+    /// Whether they are integers that are compared as unsigned ones.
+    pub is_unsigned: bool,
 }
 
 /// A side of an interval.
@@ -42,25 +48,44 @@ pub enum Side {
     Upper = 1,
 }
 
-/// Limits a value on one side by another value, within a block.
+/// How another value limits a clipped one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// On one side: its lower endpoint limits lower endpoints, its upper endpoint upper ones.
+    OneSided {
+        /// The side.
+        side: Side,
+        /// Whether the two are not equal. Strict limits of intervals are constants.
+        is_strict: bool,
+        /// Whether neither is NaN.
+        is_ordered: bool,
+        /// Whether they are integers that are compared as unsigned ones.
+        is_unsigned: bool,
+    },
+    /// The two are not equal. Only scalars are clipped by this.
+    Different,
+}
+
+/// Limits a value by another one, within a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clip {
     /// The value.
     pub value: Value,
-    /// The side on which it is limited.
-    pub side: Side,
-    /// The limit: its lower endpoint limits lower endpoints, its upper endpoint upper ones.
+    /// How it is limited.
+    pub limit: Limit,
+    /// The value that limits it.
     pub other: Value,
-    /// Whether the value cannot equal the limit. Strict limits of intervals are constants.
-    pub is_strict: bool,
     /// Whether the value is an interval, so that code clips its endpoints.
     pub is_interval: bool,
+    /// Whether both values are scalars, which are compared as in the point shader.
+    is_scalar_test: bool,
 }
 
 /// The clips of all blocks of a function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clips {
-    /// By the first result of an if or a loop and the value of its condition.
+    /// By the first result of an if or a loop and the value of its condition. A loop's condition is
+    /// true in its body, and false where it exits.
     blocks: HashMap<(Value, bool), Vec<Clip>>,
 }
 
@@ -72,26 +97,54 @@ pub fn implied_orders(
     truth: bool,
     is_number: &dyn Fn(Value) -> bool,
 ) -> Vec<Inequality> {
-    let mut search = OrderSearch { function, is_number, orders: vec![] };
-    search.add_implied(cond, truth);
-    search.orders
+    implied(function, cond, truth, is_number).orders
 }
 
-struct OrderSearch<'a> {
+/// What a condition implies about the values that it compares.
+struct Implied<'a> {
     function: &'a Function,
     is_number: &'a dyn Fn(Value) -> bool,
     orders: Vec<Inequality>,
+    /// Values that are not equal.
+    different: Vec<[Value; 2]>,
 }
 
-impl OrderSearch<'_> {
+fn implied<'a>(
+    function: &'a Function,
+    cond: Value,
+    truth: bool,
+    is_number: &'a dyn Fn(Value) -> bool,
+) -> Implied<'a> {
+    let mut implied = Implied { function, is_number, orders: vec![], different: vec![] };
+    implied.add_implied(cond, truth);
+    implied
+}
+
+impl Implied<'_> {
     fn add_implied(&mut self, cond: Value, truth: bool) {
+        let order = |low, high, is_strict| Inequality {
+            low,
+            high,
+            is_strict,
+            is_ordered: true,
+            is_unsigned: false,
+        };
         match (self.function.operation(cond), truth) {
             (Some((op @ (Op::Lt | Op::Le), &[low, high])), true) => {
-                self.add(Inequality { low, high, is_strict: op == Op::Lt, is_ordered: true });
+                self.add(order(low, high, op == Op::Lt));
             }
             (Some((op @ (Op::Lt | Op::Le), &[high, low])), false) => {
-                self.add(Inequality { low, high, is_strict: op == Op::Le, is_ordered: false });
+                self.add(Inequality { is_ordered: false, ..order(low, high, op == Op::Le) });
             }
+            (Some((op @ (Op::SLt | Op::ULt), &[a, b])), _) => {
+                let [low, high] = if truth { [a, b] } else { [b, a] };
+                self.add(Inequality { is_unsigned: op == Op::ULt, ..order(low, high, truth) });
+            }
+            (Some((Op::Eq | Op::IEq, &[a, b])), true) => {
+                self.add(order(a, b, false));
+                self.add(order(b, a, false));
+            }
+            (Some((Op::Eq | Op::IEq, &[a, b])), false) => self.different.push([a, b]),
             (Some((Op::BNot, &[a])), _) => self.add_implied(a, !truth),
             (Some((Op::BAnd, &[a, b])), true) | (Some((Op::BOr, &[a, b])), false) => {
                 self.add_implied(a, truth);
@@ -105,13 +158,20 @@ impl OrderSearch<'_> {
     /// at least min(a, b). If one of them may be NaN, the result may be the other one.
     fn add(&mut self, order: Inequality) {
         self.orders.push(order);
+        let [min, max] = match (self.function.ty(order.low), order.is_unsigned) {
+            (Type::I32, false) => [Op::SMin, Op::SMax],
+            (Type::I32, true) => [Op::UMin, Op::UMax],
+            _ => [Op::Min, Op::Max],
+        };
         let operands = |op: Op, value: Value| match self.function.operation(value) {
             Some((found, &[a, b])) if found == op => {
-                [a, b].iter().all(|&value| (self.is_number)(value)).then_some([a, b])
+                let are_numbers =
+                    op != Op::Min && op != Op::Max || [a, b].into_iter().all(self.is_number);
+                are_numbers.then_some([a, b])
             }
             _ => None,
         };
-        let [lows, highs] = [operands(Op::Max, order.low), operands(Op::Min, order.high)];
+        let [lows, highs] = [operands(max, order.low), operands(min, order.high)];
         lows.into_iter().flatten().for_each(|low| self.add(Inequality { low, ..order }));
         highs.into_iter().flatten().for_each(|high| self.add(Inequality { high, ..order }));
     }
@@ -126,7 +186,23 @@ impl Clips {
         clips
     }
 
-    /// The clips in an arm of the if, or in the body of the loop, with these results.
+    /// The clips of scalars, which hold for any bounds.
+    pub fn of_scalars(function: &Function, is_interval: &[bool]) -> Clips {
+        let bounds: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
+        Clips::find(function, is_interval, &bounds)
+    }
+
+    /// The clips of a function that computes one point, from the bounds of its inputs.
+    pub fn of_point(function: &Function, inputs: &[Bounds]) -> Clips {
+        let scalars = vec![false; function.len()];
+        let clips = Clips::of_scalars(function, &scalars);
+        let facts = Facts { clips: Some(&clips), ..Facts::default() };
+        let bounds = solve::run(function, &scalars, inputs, Nan::Ignore, facts);
+        Clips::find(function, &scalars, &bounds)
+    }
+
+    /// The clips in an arm of the if, or in the body of the loop, with these results. If `truth` is
+    /// false, those at the exit of the loop.
     pub fn of(&self, results: &[Value], truth: bool) -> &[Clip] {
         let key = results.first().map(|&first| (first, truth));
         key.and_then(|key| self.blocks.get(&key)).map_or(&[], Vec::as_slice)
@@ -147,44 +223,101 @@ impl Clips {
 }
 
 impl Clip {
-    /// The least and the greatest limit, for bounds of the other value.
-    fn limits(&self, other: &Floats) -> [f32; 2] {
-        let limits = [other.low(), other.high()];
-        match (self.is_strict, self.side) {
-            (false, _) => limits,
-            (true, Side::Lower) => limits.map(f32::next_up),
-            (true, Side::Upper) => limits.map(f32::next_down),
-        }
-    }
-
     /// The bounds of the value in the block: outside of it, they are `value`, and those of the limit
     /// are `other`. The bounds are those outside if no member can reach the block.
     pub fn refined(&self, value: &Bounds, other: &Bounds) -> Bounds {
-        let (Bounds::Float(outside), Bounds::Float(limits)) = (value, other) else {
-            return *value;
+        let refined = match (value, other) {
+            (Bounds::Float(value), Bounds::Float(other)) => {
+                self.refined_floats(value, other).map(Bounds::Float)
+            }
+            (Bounds::Int(value), Bounds::Int(other)) => {
+                self.refined_ints(value, other).map(Bounds::Int)
+            }
+            _ => None,
         };
-        let [least, greatest] = self.limits(limits);
-        let [low, high] = match self.side {
+        refined.filter(|refined| !refined.is_empty()).unwrap_or(*value)
+    }
+
+    /// The bounds of floats; `None` if nothing is known or if they are empty.
+    fn refined_floats(&self, outside: &Floats, other: &Floats) -> Option<Floats> {
+        let Limit::OneSided { side, is_strict, is_ordered, .. } = self.limit else {
+            return self.without(outside, other);
+        };
+        // Members for which the comparison is unordered are not limited.
+        if !is_ordered && other.nan {
+            return None;
+        }
+        let [least, greatest] = limits(other, side, is_strict);
+        let [low, high] = match side {
             Side::Lower => [least, f32::INFINITY],
             Side::Upper => [f32::NEG_INFINITY, greatest],
         };
         // Endpoints may lie in the gaps between members.
-        let hull = if self.is_interval { value.hull() } else { *value };
-        let pieces = hull.floats().pieces.within(low, high);
+        let hull = if self.is_interval { outside.hull() } else { *outside };
+        let pieces = hull.pieces.within(low, high);
         if pieces.is_empty() {
-            return *value;
+            return None;
         }
         let has_zero = pieces.contains(0.0);
-        let from_limit = |zero: bool| self.is_interval && zero && limits.pieces.contains(0.0);
-        Bounds::Float(Floats {
+        let from_limit = |zero: bool| self.is_interval && zero && other.pieces.contains(0.0);
+        Some(Floats {
             pieces,
             // A scalar NaN is 0 in comparisons with intervals if NaN is suppressed.
-            nan: outside.nan,
-            negative_zero: has_zero
-                && (hull.floats().negative_zero || from_limit(limits.negative_zero)),
-            positive_zero: has_zero
-                && (hull.floats().positive_zero || from_limit(limits.positive_zero)),
+            nan: outside.nan && !(is_ordered && self.is_scalar_test),
+            negative_zero: has_zero && (hull.negative_zero || from_limit(other.negative_zero)),
+            positive_zero: has_zero && (hull.positive_zero || from_limit(other.positive_zero)),
         })
+    }
+
+    /// Floats other than a constant.
+    fn without(&self, outside: &Floats, other: &Floats) -> Option<Floats> {
+        let [x, end] = other.pieces.hull()?;
+        if other.nan || x != end {
+            return None;
+        }
+        let [below, above] = [
+            outside.pieces.within(f32::NEG_INFINITY, x.next_down()),
+            outside.pieces.within(x.next_up(), f32::INFINITY),
+        ];
+        let has_zero = x != 0.0;
+        Some(Floats {
+            pieces: below.join(&above),
+            nan: outside.nan,
+            negative_zero: has_zero && outside.negative_zero,
+            positive_zero: has_zero && outside.positive_zero,
+        })
+    }
+
+    fn refined_ints(&self, outside: &Ints, other: &Ints) -> Option<Ints> {
+        let [low, high] = other.hull()?;
+        let [least, greatest] = outside.hull()?;
+        let Limit::OneSided { side, is_strict, is_unsigned, .. } = self.limit else {
+            let below = |x: i32| x.checked_sub(1).map(|x| outside.within(i32::MIN, x));
+            let above = |x: i32| x.checked_add(1).map(|x| outside.within(x, i32::MAX));
+            let [below, above] = [below(low), above(low)].map(|x| x.unwrap_or_else(Pieces::empty));
+            return (low == high).then(|| below.join(&above));
+        };
+        // The order of unsigned integers is that of signed ones where none is negative. Those at most
+        // a nonnegative one are not.
+        let step = i32::from(is_strict);
+        match side {
+            Side::Upper if !is_unsigned => Some(outside.within(i32::MIN, high.checked_sub(step)?)),
+            Side::Upper if low >= 0 => Some(outside.within(0, high - step)),
+            Side::Lower if !is_unsigned || low >= 0 && least >= 0 => {
+                Some(outside.within(low.checked_add(step)?, greatest))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The least and the greatest limit, for bounds of the other value.
+fn limits(other: &Floats, side: Side, is_strict: bool) -> [f32; 2] {
+    let limits = [other.low(), other.high()];
+    match (is_strict, side) {
+        (false, _) => limits,
+        (true, Side::Lower) => limits.map(f32::next_up),
+        (true, Side::Upper) => limits.map(f32::next_down),
     }
 }
 
@@ -201,32 +334,49 @@ impl Search<'_> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(_) => {}
-                Stmt::If(node) => {
-                    for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
-                        self.nested(arm, &node.results, node.cond, truth, clips);
-                    }
-                }
-                Stmt::Loop(node) => {
-                    self.block(&node.head, clips);
-                    self.nested(&node.body, &node.results, node.cond, true, clips);
-                }
+                Stmt::If(node) => self.arms(node, clips),
+                Stmt::Loop(node) => self.loop_(node, clips),
             }
         }
     }
 
-    /// Visits a block in which a condition is known.
-    fn nested(
-        &mut self,
-        block: &Block,
-        results: &[Value],
-        cond: Value,
-        truth: bool,
-        clips: &mut Clips,
-    ) {
+    fn arms(&mut self, node: &If, clips: &mut Clips) {
+        for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
+            let outer = self.enter(node.cond, truth);
+            self.keep(outer, &node.results, truth, clips);
+            self.block(arm, clips);
+            self.active.truncate(outer);
+        }
+    }
+
+    fn loop_(&mut self, node: &Loop, clips: &mut Clips) {
+        self.block(&node.head, clips);
+        let outer = self.enter(node.cond, true);
+        self.keep(outer, &node.results, true, clips);
+        self.block(&node.body, clips);
+        self.active.truncate(outer);
+        if !self.is_interval[node.cond.index()] {
+            self.enter(node.cond, false);
+            self.active.extract_if(outer.., |clip| clip.is_interval).for_each(drop);
+            self.keep(outer, &node.results, false, clips);
+            self.active.truncate(outer);
+        }
+    }
+
+    /// Records the clips in effect beyond the first `outer` ones as those of a block.
+    fn keep(&self, outer: usize, results: &[Value], truth: bool, clips: &mut Clips) {
+        if let (Some(&first), true) = (results.first(), self.active.len() > outer) {
+            clips.blocks.insert((first, truth), self.active[outer..].to_vec());
+        }
+    }
+
+    /// Adds the clips that a condition implies to those in effect. Returns their number before.
+    fn enter(&mut self, cond: Value, truth: bool) -> usize {
         let outer = self.active.len();
         let is_number =
             |value: Value| matches!(&self.bounds[value.index()], Bounds::Float(x) if !x.nan);
-        let mut orders = implied_orders(self.function, cond, truth, &is_number);
+        let Implied { mut orders, different, .. } =
+            implied(self.function, self.undecided(cond, truth), truth, &is_number);
         // Constants come first: more values are known to be in order with them.
         let is_constant = |value: Value| self.function.constant(value).is_some();
         orders.sort_by_key(|order| !is_constant(order.low) && !is_constant(order.high));
@@ -234,55 +384,76 @@ impl Search<'_> {
             self.active.extend(self.clip(order, order.low, Side::Upper, order.high));
             self.active.extend(self.clip(order, order.high, Side::Lower, order.low));
         }
-        if let (Some(&first), true) = (results.first(), self.active.len() > outer) {
-            clips.blocks.insert((first, truth), self.active[outer..].to_vec());
+        for [a, b] in different {
+            let of_scalar = |(value, other): (Value, Value)| {
+                (!self.is_interval[value.index()] && !is_constant(value)).then(|| Clip {
+                    value,
+                    limit: Limit::Different,
+                    other,
+                    is_interval: false,
+                    is_scalar_test: !self.is_interval[other.index()],
+                })
+            };
+            let clips = [(a, b), (b, a)].map(of_scalar);
+            self.active.extend(clips.into_iter().flatten());
         }
-        self.block(block, clips);
-        self.active.truncate(outer);
+        outer
+    }
+
+    /// The operand that makes a conjunction false, if the other one is always true.
+    fn undecided(&self, cond: Value, truth: bool) -> Value {
+        let is_true = |value: Value| !self.bounds[value.index()].bools().may_be_false;
+        match self.function.operation(cond) {
+            Some((Op::BAnd, &[a, b])) if !truth && is_true(a) => self.undecided(b, truth),
+            Some((Op::BAnd, &[a, b])) if !truth && is_true(b) => self.undecided(a, truth),
+            _ => cond,
+        }
     }
 
     /// The clip that an order implies for one of its values, if any.
     fn clip(&self, order: Inequality, value: Value, side: Side, other: Value) -> Option<Clip> {
         let is_constant = |value: Value| self.function.constant(value).is_some();
-        let of = |value: Value| &self.bounds[value.index()];
-        let (Bounds::Float(a), Bounds::Float(b)) = (of(value), of(other)) else { return None };
-        if is_constant(value) || a.pieces.is_empty() || b.pieces.is_empty() {
+        if is_constant(value) {
             return None;
         }
         let is_interval = self.is_interval[value.index()];
+        let Inequality { is_ordered, is_unsigned, .. } = order;
         let is_strict = order.is_strict && (!is_interval || is_constant(other));
-        let clip = Clip { value, side, other, is_strict, is_interval };
-        // Members for which the comparison is unordered are not limited.
-        let limits_all = order.is_ordered || !b.nan;
+        let limit = Limit::OneSided { side, is_strict, is_ordered, is_unsigned };
+        let is_scalar_test = !is_interval && !self.is_interval[other.index()];
+        let clip = Clip { value, limit, other, is_interval, is_scalar_test };
+        if !is_interval {
+            return Some(clip);
+        }
+        let of = |value: Value| &self.bounds[value.index()];
+        let (Bounds::Float(a), Bounds::Float(b)) = (of(value), of(other)) else { return None };
         // A clip would hide an endpoint that is NaN.
         let keeps_nan = !a.nan && !b.nan;
         // No −0 is introduced.
         let keeps_zero = a.negative_zero || !b.negative_zero;
-        let holds =
-            limits_all && (!is_interval || keeps_nan && keeps_zero && self.keeps_order(&clip));
-        let narrows = if is_interval {
-            let [least, greatest] = clip.limits(b);
-            match side {
-                Side::Lower => a.low() < greatest,
-                Side::Upper => least < a.high(),
-            }
-        } else {
-            clip.refined(of(value), of(other)) != *of(value)
+        let is_empty = a.pieces.is_empty() || b.pieces.is_empty();
+        let [least, greatest] = limits(b, side, is_strict);
+        let narrows = match side {
+            Side::Lower => a.low() < greatest,
+            Side::Upper => least < a.high(),
         };
+        let holds = keeps_nan && keeps_zero && !is_empty && self.keeps_order(&clip);
         (holds && narrows).then_some(clip)
     }
 
     /// Whether the interval does not become empty by clips on both sides.
     fn keeps_order(&self, clip: &Clip) -> bool {
-        let others = self.active.iter();
-        let opposite = others.filter(|other| other.value == clip.value && other.side != clip.side);
-        let limits = |clip: &Clip| clip.limits(self.bounds[clip.other.index()].floats());
-        opposite.into_iter().all(|opposite| {
-            let [lower, upper] = match clip.side {
-                Side::Lower => [clip, opposite],
-                Side::Upper => [opposite, clip],
-            };
-            limits(lower)[1] <= limits(upper)[0]
+        let range = |clip: &Clip| match clip.limit {
+            Limit::OneSided { side, is_strict, .. } => {
+                Some((side, limits(self.bounds[clip.other.index()].floats(), side, is_strict)))
+            }
+            Limit::Different => None,
+        };
+        let Some((side, new)) = range(clip) else { return true };
+        let others = self.active.iter().filter(|other| other.value == clip.value).filter_map(range);
+        others.filter(|(other, _)| *other != side).all(|(_, opposite)| match side {
+            Side::Lower => new[1] <= opposite[0],
+            Side::Upper => opposite[1] <= new[0],
         })
     }
 }
@@ -290,9 +461,7 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::solve::{self, Facts};
     use crate::interpreter;
-    use crate::interval::Nan;
     use crate::ir::text::parse;
     use crate::lift::{self, Input, Lifted, Options};
 
@@ -345,6 +514,76 @@ mod tests {
         );
     }
 
+    /// Bounds of the values of a function of scalars, by name.
+    fn scalar_bounds(text: &str, inputs: &[Bounds]) -> impl Fn(&str) -> Bounds + use<> {
+        let function = parse(text).unwrap();
+        let is_interval = vec![false; function.len()];
+        let clips = Clips::of_scalars(&function, &is_interval);
+        let facts = Facts { clips: Some(&clips), ..Facts::default() };
+        let bounds = solve::run(&function, &is_interval, inputs, Nan::Ignore, facts);
+        move |name| {
+            let named = |&k: &usize| crate::ir::text::name(&function, Value(k as u32)) == name;
+            bounds[(0..function.len()).find(named).expect("the value exists")]
+        }
+    }
+
+    #[test]
+    fn unordered_comparisons_limit_only_by_numbers() {
+        let text = "fn f(x: f32, y: f32) -> (r: f32) {
+            %0 = lt x, y
+            %1 = if %0 { %2 = neg x yield %2 } else { %3 = neg x yield %3 }
+            return %1
+        }";
+        let x = Floats { nan: true, ..Floats::between(-1.0, 8.0) };
+        for nan in [false, true] {
+            let y = Floats { nan, ..Floats::between(2.0, 3.0) };
+            let of = scalar_bounds(text, &[x, y].map(Bounds::Float));
+            let [below, above] = ["%2", "%3"].map(|name| *of(name).floats());
+            assert_eq!((below.low(), below.nan), ((-3.0f32).next_up(), false));
+            assert_eq!((above.high(), above.nan), (if nan { 1.0 } else { -2.0 }, true));
+        }
+    }
+
+    #[test]
+    fn equality_and_inequality_limit_scalars() {
+        let text = "fn f(x: f32, n: i32) -> (r: f32, k: i32) {
+            %0 = eq x, 0.0 %1 = ieq n, 7
+            %2 = if %0 { %3 = abs x yield %3 } else { %4 = div 1.0, x yield %4 }
+            %5 = if %1 { %6 = iadd n, 1 yield %6 } else { %7 = iadd n, 1 yield %7 }
+            return %2, %5
+        }";
+        let inputs = [Bounds::Float(Floats::between(0.0, 4.0)), Bounds::Int(Pieces::one(0, 7))];
+        let of = scalar_bounds(text, &inputs);
+        assert_eq!(of("%3").floats().high(), 0.0);
+        assert_eq!([of("%4").floats().low(), of("%4").floats().nan as u8 as f32], [0.25, 0.0]);
+        assert_eq!(["%6", "%7"].map(|name| of(name).ints().hull()), [Some([8, 8]), Some([1, 7])]);
+    }
+
+    #[test]
+    fn unsigned_comparisons_limit_integers_that_are_not_negative() {
+        let text = "fn f(a: i32, b: i32) -> (r: i32) {
+            %0 = ult a, b
+            %1 = if %0 { %2 = iadd a, 1 %3 = iadd b, 0 yield %2 } else { yield b }
+            return %1
+        }";
+        let [any, small] =
+            [[-5, 50], [3, 9]].map(|[low, high]| Bounds::Int(Pieces::one(low, high)));
+        let of = scalar_bounds(text, &[any, small]);
+        assert_eq!(of("%2").ints().hull(), Some([1, 9]));
+        let of = scalar_bounds(text, &[small, any]);
+        assert_eq!(["%2", "%3"].map(|x| of(x).ints().hull()), [Some([4, 10]), Some([-5, 50])]);
+    }
+
+    #[test]
+    fn loops_exit_where_their_condition_is_false() {
+        let text = "fn f(n: i32) -> (r: i32) {
+            %0 = loop (%1: i32 = 0) { %2 = slt %1, n while %2 else %1 %3 = iadd %1, 1 next %3 }
+            return %0
+        }";
+        let of = scalar_bounds(text, &[Bounds::Int(Pieces::one(10, 20))]);
+        assert_eq!(["%0", "%1"].map(|x| of(x).ints().hull()), [Some([10, 20]), Some([0, 20])]);
+    }
+
     #[test]
     fn contradictions_do_not_make_intervals_empty() {
         let text = "fn f(x: f32) -> (r: f32) {
@@ -353,7 +592,12 @@ mod tests {
             return %3
         }";
         let point = parse(text).unwrap();
-        let bounds = vec![Bounds::Float(Floats::between(0.0, 1.0)); point.len()];
+        let unit = Bounds::Float(Floats::between(0.0, 1.0));
+        let bounds: Vec<_> = point
+            .values
+            .iter()
+            .map(|data| if data.ty == Type::F32 { unit } else { Bounds::all(data.ty) })
+            .collect();
         let clips = Clips::find(&point, &vec![true; point.len()], &bounds);
         assert_eq!(clips.all().count(), 1);
     }

@@ -1,34 +1,30 @@
 //! Static bounds analysis: the possible values of every value of a function (Clarberg et al. 2010
 //! §4.3).
 //!
-//! In statement order, every value comes after its operands, except for parameters of loops. So
-//! outside of loops, one pass suffices. The values of a loop, with those of nested loops, are
-//! sorted into strongly connected components of their dependence graph (Tarjan 1972). These are
-//! solved in order, each to completion before the next one (Campos et al. 2012): iterations until
-//! parameters are stable, where after a few iterations endpoints jump to the next threshold
-//! (widening), then iterations that recover precision (narrowing).
-//!
-//! Where a condition is known, [clips](super::conditions) narrow the values that it compares. The
-//! condition of a loop also narrows integer counters: values that depend on no input and therefore
-//! are never intervals.
+//! The values form a [graph], in which uses refer to values as [clipped](super::conditions) by the
+//! conditions that are known there. Its strongly connected components (Tarjan 1972) are solved in
+//! dependence order, each to completion before the next one (Campos et al. 2012). Most consist of
+//! one value, which is evaluated once. In the others, bounds grow until parameters of loops are
+//! stable: at first by plain iteration, then by [widening] to a set of numbers, then to infinity.
+//! Iterations without widening recover precision (narrowing). Every value of a component is
+//! evaluated again only if an operand changed, and its bounds change a limited number of times, so
+//! that time is linear in the size of the function.
 
 mod components;
-mod nest;
+pub mod explain;
+mod graph;
+mod widening;
 
 use super::Constraint;
-use super::conditions::{Clip, Clips};
+use super::conditions::Clips;
 use super::transfer::transfer;
-use crate::interval::bounds::Number;
-use crate::interval::{Bools, Bounds, Floats, Nan, Pieces};
-use crate::ir::function::ValueData;
-use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Type, Value};
-use nest::{LoopNest, Node, Region, Source};
-
-/// Iterations over a component before endpoints are widened.
-const ROUNDS_BEFORE_WIDENING: usize = 3;
-
-/// Narrowing iterations over a component.
-const NARROWING_ROUNDS: usize = 2;
+use crate::interval::{Bounds, Nan};
+use crate::ir::{Def, Function, Op, Type, Value};
+use components::Components;
+use graph::{Graph, NodeId, Source};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use widening::JumpSet;
 
 /// Facts beyond those that operations imply.
 #[derive(Clone, Default)]
@@ -40,6 +36,26 @@ pub struct Facts<'a> {
     /// Values that can be 0 are taken to be −0, too, if they can be −0 in these bounds: lowerings
     /// depend on that, and bounds must cover the effects of −0 as a divisor.
     pub negative_zeros: Option<&'a [Bounds]>,
+    /// Effort for values that depend on themselves.
+    pub effort: Effort,
+}
+
+/// Effort for values that depend on themselves, in loops. Bounds hold for any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Number of times that the bounds of a loop parameter grow before they are widened.
+    pub iterations: u32,
+    /// Number of times that they are widened to the next number of a set before they are widened to
+    /// infinity.
+    pub jumps: u32,
+    /// Number of times that the bounds of a value are narrowed.
+    pub narrowings: u32,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { iterations: 3, jumps: 12, narrowings: 4 }
+    }
 }
 
 /// Computes the static bounds of each value from the bounds `inputs` of the inputs. Values that no
@@ -54,97 +70,191 @@ pub fn run(
     nan: Nan,
     facts: Facts<'_>,
 ) -> Vec<Bounds> {
-    let Facts { constraints, clips, negative_zeros } = facts;
-    let initial = |(value, data): (usize, &ValueData)| match data.def {
-        Def::Input(index) => {
-            let input = inputs[index as usize];
-            constraints.as_ref().map_or(input, |constraints| constraints[value].apply(&input))
+    Ranges::solve(function, is_interval, inputs, nan, facts).of_values(function)
+}
+
+/// Computes the static bounds of each value of a function that computes one point, from the bounds
+/// of the inputs.
+pub fn run_scalar(function: &Function, inputs: &[Bounds], effort: Effort) -> Vec<Bounds> {
+    let clips = Clips::of_point(function, inputs);
+    let facts = Facts { clips: Some(&clips), effort, ..Facts::default() };
+    run(function, &vec![false; function.len()], inputs, Nan::Ignore, facts)
+}
+
+/// The static bounds of a function's values, and of values where a condition is known.
+struct Ranges<'f> {
+    graph: Graph<'f>,
+    /// The bounds of each node.
+    bounds: Vec<Bounds>,
+}
+
+impl<'f> Ranges<'f> {
+    fn solve(
+        function: &'f Function,
+        is_interval: &[bool],
+        inputs: &[Bounds],
+        nan: Nan,
+        facts: Facts<'f>,
+    ) -> Ranges<'f> {
+        let graph = Graph::new(function, facts.clips);
+        let bounds =
+            graph.nodes.iter().map(|node| Bounds::empty(function.ty(node.value))).collect();
+        let mut solver =
+            Solver { function, graph: &graph, is_interval, inputs, nan, facts, bounds };
+        for component in Components::of(&graph).iter() {
+            solver.component(component);
         }
-        Def::Const(bits) => Bounds::constant(data.ty, bits),
-        _ => Bounds::all(data.ty),
-    };
-    let bounds: Vec<_> = function.values.iter().enumerate().map(initial).collect();
-    let mut solver = Solver {
-        function,
-        is_interval,
-        nan,
-        bounds,
-        constraints,
-        clips,
-        negative_zeros,
-        scope: vec![],
-    };
-    solver.block(&function.body);
-    for (bounds, data) in solver.bounds.iter_mut().zip(&function.values) {
-        if bounds.is_empty() {
-            // Empty bounds mean unreachable code, which must not rely on them.
-            *bounds = Bounds::all(data.ty);
-        }
+        let bounds = solver.bounds;
+        Ranges { graph, bounds }
     }
-    solver.bounds
+
+    /// The bounds of each value where it is defined.
+    fn of_values(&self, function: &Function) -> Vec<Bounds> {
+        let mut bounds: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
+        for (node, known) in std::iter::zip(&self.graph.nodes, &self.bounds) {
+            // Empty bounds mean unreachable code, which must not rely on them.
+            if !matches!(node.source, Source::Clip(_)) && !known.is_empty() {
+                bounds[node.value.index()] = *known;
+            }
+        }
+        bounds
+    }
 }
 
 /// The state of an analysis.
-struct Solver<'f> {
+struct Solver<'a, 'f> {
     function: &'f Function,
-    is_interval: &'f [bool],
+    graph: &'a Graph<'f>,
+    is_interval: &'a [bool],
+    inputs: &'a [Bounds],
     nan: Nan,
+    facts: Facts<'a>,
+    /// The bounds of each node.
     bounds: Vec<Bounds>,
-    /// Facts about values beyond those that their operations imply, if any.
-    constraints: Option<Vec<Constraint>>,
-    clips: Option<&'f Clips>,
-    /// Bounds that determine which values can be −0, if known.
-    negative_zeros: Option<&'f [Bounds]>,
-    /// Clips in effect, outermost first.
-    scope: Vec<Clip>,
 }
 
-impl<'f> Solver<'f> {
-    /// Computes the bounds of all values that a block defines.
-    fn block(&mut self, block: &'f Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Op(value) => {
-                    let (op, args) =
-                        self.function.operation(*value).expect("statements define operations");
-                    let bounds = self.operation(*value, op, args, Solver::in_scope);
-                    self.set(*value, bounds);
+impl Solver<'_, '_> {
+    /// Solves a strongly connected component.
+    fn component(&mut self, nodes: &[NodeId]) {
+        if let [node] = *nodes
+            && !matches!(self.graph.nodes[node as usize].source, Source::Param)
+        {
+            self.bounds[node as usize] = self.evaluate(node);
+            return;
+        }
+        let users = self.users_within(nodes);
+        self.grow(nodes, &users);
+        self.narrow(nodes, &users);
+    }
+
+    /// For each node of a component, the nodes of the component that use it, by their position.
+    fn users_within(&self, nodes: &[NodeId]) -> Vec<Vec<u32>> {
+        let mut users = vec![vec![]; nodes.len()];
+        for (at, &node) in nodes.iter().enumerate() {
+            for operand in self.graph.operands(node) {
+                if let Ok(used) = nodes.binary_search(operand) {
+                    users[used].push(at as u32);
                 }
-                Stmt::If(node) => {
-                    let [then, otherwise] = [(&node.then, true), (&node.otherwise, false)].map(
-                        |(arm, truth)| -> Vec<Bounds> {
-                            let outer = self.scope.len();
-                            let clips = self.clips_of(&node.results, truth);
-                            self.scope.extend(clips);
-                            self.block(arm);
-                            let yields =
-                                arm.yields.iter().map(|&value| self.in_scope(value)).collect();
-                            self.scope.truncate(outer);
-                            yields
-                        },
-                    );
-                    let cond = self.in_scope(node.cond);
-                    for (k, &result) in node.results.iter().enumerate() {
-                        let bounds = self.merge(node, k, [cond, then[k], otherwise[k]]);
-                        self.set(result, bounds);
+            }
+        }
+        users
+    }
+
+    /// Grows bounds from empty ones until they hold.
+    fn grow(&mut self, nodes: &[NodeId], users: &[Vec<u32>]) {
+        let Effort { iterations, jumps, .. } = self.facts.effort;
+        let mut changes = vec![0; nodes.len()];
+        let mut jump_set = None;
+        let limits = JumpSet::limits();
+        let mut pending = Pending::all(nodes.len());
+        while let Some(at) = pending.pop() {
+            let node = nodes[at];
+            let old = self.bounds[node as usize];
+            let mut new = self.evaluate(node);
+            if let Source::Param = self.graph.nodes[node as usize].source {
+                new = old.join(&new);
+                if new != old {
+                    changes[at] += 1;
+                    if changes[at] > iterations + jumps {
+                        new = limits.widened(&old, &new);
+                    } else if changes[at] > iterations {
+                        let jump_set = jump_set.get_or_insert_with(|| JumpSet::of(self, nodes));
+                        new = jump_set.widened(&old, &new);
                     }
+                    new = self.constrained(self.graph.nodes[node as usize].value, new);
                 }
-                Stmt::Loop(node) => self.outermost_loop(node),
+            }
+            if new != old {
+                self.bounds[node as usize] = new;
+                users[at].iter().for_each(|&user| pending.push(user));
             }
         }
     }
 
-    fn set(&mut self, value: Value, bounds: Bounds) {
-        let mut bounds = match &self.constraints {
+    /// Narrows bounds that hold, by evaluating values again.
+    fn narrow(&mut self, nodes: &[NodeId], users: &[Vec<u32>]) {
+        let mut changes = vec![0; nodes.len()];
+        let mut pending = Pending::all(nodes.len());
+        while let Some(at) = pending.pop() {
+            let new = self.evaluate(nodes[at]);
+            let old = &mut self.bounds[nodes[at] as usize];
+            if new != *old && changes[at] < self.facts.effort.narrowings {
+                *old = new;
+                changes[at] += 1;
+                users[at].iter().for_each(|&user| pending.push(user));
+            }
+        }
+    }
+
+    /// Computes the bounds of a node from those of its operands.
+    fn evaluate(&self, node: NodeId) -> Bounds {
+        let operands = self.graph.operands(node);
+        let node = &self.graph.nodes[node as usize];
+        let of = |k: usize| self.bounds[operands[k] as usize];
+        let assigned = |k: usize| {
+            self.assigned(of(k), self.graph.nodes[operands[k] as usize].value, node.value)
+        };
+        let bounds = match node.source {
+            Source::Given => match self.function.def(node.value) {
+                Def::Input(index) => self.inputs[index as usize],
+                Def::Const(bits) => {
+                    return Bounds::constant(self.function.ty(node.value), bits);
+                }
+                _ => unreachable!("only inputs and constants are given"),
+            },
+            Source::Op(op) => {
+                let nan = self.nan(node.value);
+                let same = operands.len() > 1 && operands[0] == operands[1];
+                match operands.len() {
+                    1 => transfer(op, &[assigned(0)], same, nan),
+                    2 => transfer(op, &[assigned(0), assigned(1)], same, nan),
+                    _ => transfer(op, &[assigned(0), assigned(1), assigned(2)], same, nan),
+                }
+            }
+            // Bounding code computes the result of an if like a select.
+            Source::Merge => {
+                let operands = [of(0), assigned(1), assigned(2)];
+                transfer(Op::Select, &operands, false, self.nan(node.value))
+            }
+            Source::Param if of(2).bools().may_be_true => assigned(0).join(&assigned(1)),
+            Source::Param | Source::Exit => assigned(0),
+            Source::Clip(clip) => return clip.refined(&of(0), &of(1)),
+        };
+        self.constrained(node.value, bounds)
+    }
+
+    /// Applies the facts about a value to the bounds that its operation implies.
+    fn constrained(&self, value: Value, bounds: Bounds) -> Bounds {
+        let mut bounds = match &self.facts.constraints {
             Some(constraints) => constraints[value.index()].apply(&bounds),
             None => bounds,
         };
         if let (Bounds::Float(floats), Some(Bounds::Float(fact))) =
-            (&mut bounds, self.negative_zeros.map(|bounds| &bounds[value.index()]))
+            (&mut bounds, self.facts.negative_zeros.map(|bounds| &bounds[value.index()]))
         {
             floats.negative_zero |= fact.negative_zero && floats.pieces.contains(0.0);
         }
-        self.bounds[value.index()] = bounds;
+        bounds
     }
 
     /// Returns the NaN mode of the code that computes a value.
@@ -167,214 +277,40 @@ impl<'f> Solver<'f> {
             _ => bounds,
         }
     }
-
-    fn operation(
-        &self,
-        value: Value,
-        op: Op,
-        args: &[Value],
-        of: impl Fn(&Self, Value) -> Bounds,
-    ) -> Bounds {
-        let nan = self.nan(value);
-        let of = |solver: &Self, arg: Value| solver.assigned(of(solver, arg), arg, value);
-        let same = args.len() > 1 && args[0] == args[1];
-        match *args {
-            [a] => transfer(op, &[of(self, a)], same, nan),
-            [a, b] => transfer(op, &[of(self, a), of(self, b)], same, nan),
-            [a, b, c] => transfer(op, &[of(self, a), of(self, b), of(self, c)], same, nan),
-            _ => unreachable!("operations have one to three arguments"),
-        }
-    }
-
-    fn bools(&self, value: Value) -> Bools {
-        self.bounds[value.index()].bools()
-    }
-
-    /// The clips in a block.
-    fn clips_of(&self, results: &[Value], truth: bool) -> &'f [Clip] {
-        self.clips.map_or(&[], |clips| clips.of(results, truth))
-    }
-
-    /// The bounds of a value, refined by the clips in effect.
-    fn in_scope(&self, value: Value) -> Bounds {
-        self.clipped(self.bounds[value.index()], value, &self.scope)
-    }
-
-    fn clipped(&self, bounds: Bounds, value: Value, clips: &[Clip]) -> Bounds {
-        let clips = clips.iter().filter(|clip| clip.value == value);
-        clips.fold(bounds, |bounds, clip| clip.refined(&bounds, &self.bounds[clip.other.index()]))
-    }
-
-    /// The bounds of a result of an if, which bounding code computes like a select, from those of
-    /// the condition and of the yields.
-    fn merge(&self, node: &If, k: usize, [cond, then, otherwise]: [Bounds; 3]) -> Bounds {
-        let result = node.results[k];
-        let then = self.assigned(then, node.then.yields[k], result);
-        let otherwise = self.assigned(otherwise, node.otherwise.yields[k], result);
-        transfer(Op::Select, &[cond, then, otherwise], false, self.nan(result))
-    }
-
-    fn outermost_loop(&mut self, node: &'f Loop) {
-        let mut nest = LoopNest::new(self, node);
-        let independent = self.input_independent(&nest);
-        for region in &mut nest.regions {
-            region.tests.retain(|test| independent[test.counter.index()]);
-        }
-        for node in &nest.nodes {
-            self.bounds[node.value.index()] = Bounds::empty(self.function.ty(node.value));
-        }
-        for component in components::in_dependence_order(self.function.len(), &nest) {
-            self.component(&nest, &component);
-        }
-    }
-
-    /// Returns, for each value, whether it depends on no input.
-    fn input_independent(&self, nest: &LoopNest) -> Vec<bool> {
-        let mut independent: Vec<_> =
-            self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
-        for node in &nest.nodes {
-            independent[node.value.index()] = true;
-        }
-        loop {
-            let mut changed = false;
-            for node in &nest.nodes {
-                let holds = match node.source {
-                    // An early exit does not change the range of a counter.
-                    Source::Param(node, k, _) => {
-                        independent[node.init[k].index()]
-                            && independent[node.body.yields[k].index()]
-                    }
-                    Source::Op(op, args) => {
-                        !op.is_load() && args.iter().all(|arg| independent[arg.index()])
-                    }
-                    Source::Merge(..) | Source::Exit(..) => false,
-                };
-                if independent[node.value.index()] && !holds {
-                    independent[node.value.index()] = false;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return independent;
-            }
-        }
-    }
-
-    /// Computes the bounds of a value of a loop from the bounds of other values.
-    fn evaluate(&self, nest: &LoopNest, node: &Node) -> Bounds {
-        let of = |region: usize, value: Value| self.refined(nest, region, value);
-        match node.source {
-            Source::Op(op, args) => {
-                self.operation(node.value, op, args, |_, arg| of(node.region, arg))
-            }
-            Source::Merge(if_, k, [then, otherwise]) => {
-                let cond = of(node.region, if_.cond);
-                let yields = [of(then, if_.then.yields[k]), of(otherwise, if_.otherwise.yields[k])];
-                self.merge(if_, k, [cond, yields[0], yields[1]])
-            }
-            Source::Exit(loop_, k) => {
-                let exit = loop_.head.yields[k];
-                self.assigned(of(node.region, exit), exit, node.value)
-            }
-            Source::Param(loop_, k, body) => {
-                let [first, next] = [(node.region, loop_.init[k]), (body, loop_.body.yields[k])]
-                    .map(|(region, value)| self.assigned(of(region, value), value, node.value));
-                if self.bools(loop_.cond).may_be_true { first.join(&next) } else { first }
-            }
-        }
-    }
-
-    /// The bounds of a value in a region, refined by what the conditions of enclosing regions imply.
-    fn refined(&self, nest: &LoopNest, region: usize, value: Value) -> Bounds {
-        let Region { clips, tests, outer } = &nest.regions[region];
-        let bounds = match *outer {
-            Some(outer) => self.refined(nest, outer, value),
-            None => self.bounds[value.index()],
-        };
-        let tests = tests.iter().filter(|test| test.counter == value);
-        let bounds = tests
-            .fold(bounds, |bounds, test| test.refined(bounds, &self.bounds[test.other.index()]));
-        self.clipped(bounds, value, clips)
-    }
-
-    /// Solves a strongly connected component.
-    fn component(&mut self, nest: &LoopNest, component: &[usize]) {
-        let is_cycle = component.iter().any(|&k| matches!(nest.nodes[k].source, Source::Param(..)));
-        for round in 0.. {
-            let mut changed = false;
-            for &k in component {
-                let node = &nest.nodes[k];
-                let new = self.evaluate(nest, node);
-                let Source::Param(..) = node.source else {
-                    self.set(node.value, new);
-                    continue;
-                };
-                let old = self.bounds[node.value.index()];
-                let mut new = old.join(&new);
-                if new != old {
-                    changed = true;
-                    if round >= ROUNDS_BEFORE_WIDENING {
-                        new = widened(&old, &new);
-                    }
-                    self.set(node.value, new);
-                }
-            }
-            if !(is_cycle && changed) {
-                break;
-            }
-        }
-        if is_cycle && component.len() > 1 {
-            for _ in 0..NARROWING_ROUNDS {
-                for &k in component {
-                    let bounds = self.evaluate(nest, &nest.nodes[k]);
-                    self.set(nest.nodes[k].value, bounds);
-                }
-            }
-        }
-    }
 }
 
-/// Widens bounds: endpoints that moved jump to the next threshold.
-fn widened(old: &Bounds, new: &Bounds) -> Bounds {
-    match (old, new) {
-        (Bounds::Float(old), Bounds::Float(new)) => {
-            let thresholds = [f32::NEG_INFINITY, f32::MIN, -1.0, 0.0, 1.0, f32::MAX, f32::INFINITY];
-            let pieces = widen_pieces(&old.pieces, &new.pieces, &thresholds);
-            let zero = !old.pieces.contains(0.0) && pieces.contains(0.0);
-            Bounds::Float(Floats {
-                pieces,
-                nan: new.nan,
-                negative_zero: new.negative_zero || zero,
-                positive_zero: new.positive_zero || zero,
-            })
-        }
-        (Bounds::Int(old), Bounds::Int(new)) => {
-            Bounds::Int(widen_pieces(old, new, &[i32::MIN, -1, 0, 1, i32::MAX]))
-        }
-        _ => *new,
-    }
+/// Positions in a component that are still to be evaluated; the first one comes next. So inner
+/// loops are stable before what follows them is evaluated.
+struct Pending {
+    queue: BinaryHeap<Reverse<u32>>,
+    is_queued: Vec<bool>,
 }
 
-fn widen_pieces<T: Number>(old: &Pieces<T>, new: &Pieces<T>, thresholds: &[T]) -> Pieces<T> {
-    let (Some([low, high]), Some([a, b])) = (old.hull(), new.hull()) else { return *new };
-    let low = if a < low {
-        *thresholds.iter().rfind(|&&x| x <= a).expect("the minimum is a threshold")
-    } else {
-        low
-    };
-    let high = if b > high {
-        *thresholds.iter().find(|&&x| x >= b).expect("the maximum is a threshold")
-    } else {
-        high
-    };
-    Pieces::one(low, high)
+impl Pending {
+    fn all(count: usize) -> Pending {
+        Pending { queue: (0..count as u32).map(Reverse).collect(), is_queued: vec![true; count] }
+    }
+
+    fn push(&mut self, at: u32) {
+        if !std::mem::replace(&mut self.is_queued[at as usize], true) {
+            self.queue.push(Reverse(at));
+        }
+    }
+
+    fn pop(&mut self) -> Option<usize> {
+        let Reverse(at) = self.queue.pop()?;
+        self.is_queued[at as usize] = false;
+        Some(at as usize)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::{Floats, Pieces};
     use crate::ir::text::parse;
-    use crate::ir::{Table, Type};
+    use crate::ir::{Block, Stmt, Table};
+    use crate::lift::classify::classify;
     use crate::math::eval::ConstantEvaluator;
     use crate::random::Random;
     use crate::testing::random;
@@ -527,13 +463,10 @@ mod tests {
             return %0, %1
         }";
         let function = parse(text).unwrap();
-        let bounds = run(
-            &function,
-            &vec![true; function.len()],
-            &[Bounds::all(Type::F32)],
-            Nan::Suppress,
-            Facts::default(),
-        );
+        let is_interval = classify(&function, &[true]);
+        let clips = Clips::of_scalars(&function, &is_interval);
+        let facts = Facts { clips: Some(&clips), ..Facts::default() };
+        let bounds = run(&function, &is_interval, &[Bounds::all(Type::F32)], Nan::Suppress, facts);
         let of = |k: usize| bounds[function.body.yields[k].index()];
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
         assert_eq!([of(1).floats().low(), of(1).floats().high()], [1.0, f32::INFINITY]);
@@ -562,8 +495,10 @@ mod tests {
             return %0
         }";
         let function = parse(text).unwrap();
-        let bounds =
-            run(&function, &vec![false; function.len()], &[], Nan::Suppress, Facts::default());
+        let is_interval = vec![false; function.len()];
+        let clips = Clips::of_scalars(&function, &is_interval);
+        let facts = Facts { clips: Some(&clips), ..Facts::default() };
+        let bounds = run(&function, &is_interval, &[], Nan::Suppress, facts);
         let Stmt::Loop(outer) = &function.body.stmts[0] else { panic!("it is a loop") };
         let Stmt::Loop(inner) = &outer.body.stmts[0] else { panic!("it is a loop") };
         let of = |value: Value| bounds[value.index()].ints().hull().unwrap();

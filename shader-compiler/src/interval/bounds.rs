@@ -218,6 +218,18 @@ impl Floats {
         self.pieces.hull().map_or(f32::NEG_INFINITY, |[_, high]| high)
     }
 
+    /// The smallest enclosing interval, with both zeros if 0 lies in a gap.
+    pub fn hull(&self) -> Floats {
+        let Some([low, high]) = self.pieces.hull() else { return *self };
+        let fills_zero = low < 0.0 && high > 0.0 && !self.pieces.contains(0.0);
+        Floats {
+            pieces: Pieces::one(low, high),
+            negative_zero: self.negative_zero || fills_zero,
+            positive_zero: self.positive_zero || fills_zero,
+            nan: self.nan,
+        }
+    }
+
     /// Whether a float is within the bounds.
     pub fn contains(&self, x: f32) -> bool {
         if x.is_nan() {
@@ -342,16 +354,7 @@ impl Bounds {
     /// The smallest enclosing interval, with both zeros if 0 lies in a gap.
     pub fn hull(&self) -> Bounds {
         match self {
-            Bounds::Float(floats) => {
-                let Some([low, high]) = floats.pieces.hull() else { return *self };
-                let fills_zero = low < 0.0 && high > 0.0 && !floats.pieces.contains(0.0);
-                Bounds::Float(Floats {
-                    pieces: Pieces::one(low, high),
-                    negative_zero: floats.negative_zero || fills_zero,
-                    positive_zero: floats.positive_zero || fills_zero,
-                    nan: floats.nan,
-                })
-            }
+            Bounds::Float(floats) => Bounds::Float(floats.hull()),
             Bounds::Int(ints) => {
                 Bounds::Int(ints.hull().map_or(*ints, |[low, high]| Pieces::one(low, high)))
             }

@@ -110,7 +110,7 @@ pub(crate) fn name(function: &Function, value: Value) -> String {
 }
 
 /// Number of each value, in order of appearance.
-fn numbers(function: &Function) -> Vec<Option<u32>> {
+pub(crate) fn numbers(function: &Function) -> Vec<Option<u32>> {
     let mut numbers = vec![None; function.len()];
     let mut next = 0;
     let mut define = |value: &Value| {
@@ -128,10 +128,10 @@ fn numbers(function: &Function) -> Vec<Option<u32>> {
 }
 
 /// Displays a value's name. Never fails, so that invalid functions can be printed.
-struct Name<'a> {
-    function: &'a Function,
-    numbers: &'a [Option<u32>],
-    value: Value,
+pub(crate) struct Name<'a> {
+    pub(crate) function: &'a Function,
+    pub(crate) numbers: &'a [Option<u32>],
+    pub(crate) value: Value,
 }
 
 impl fmt::Display for Name<'_> {

@@ -186,7 +186,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         .collect();
     let clips = find_clips(&sunk, &is_interval, &known, options.nan);
     let solve = |is_interval: &[bool], constraints, negative_zeros| {
-        let facts = Facts { constraints, clips: Some(&clips), negative_zeros };
+        let facts = Facts { constraints, clips: Some(&clips), negative_zeros, ..Facts::default() };
         solve::run(&sunk, is_interval, &known, options.nan, facts)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
@@ -260,10 +260,10 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
 /// Finds the clips of a point shader. They narrow bounds, so that more clips may be found. Clips
 /// rely on those before, so all of them are kept.
 fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: Nan) -> Clips {
-    let mut clips = Clips::default();
     if function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_))) {
-        return clips;
+        return Clips::default();
     }
+    let mut clips = Clips::of_scalars(function, is_interval);
     for _ in 0..MAX_CLIP_ROUNDS {
         let facts = Facts { clips: Some(&clips), ..Facts::default() };
         let bounds = solve::run(function, is_interval, known, nan, facts);

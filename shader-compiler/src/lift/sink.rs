@@ -6,7 +6,7 @@
 //! tighter bounds, and skips operands that no member selects.
 
 use crate::analysis::conditions::implied_orders;
-use crate::ir::{Block, Def, Function, If, Op, Stmt, Value};
+use crate::ir::{Block, Def, Function, If, Op, Stmt, Type, Value};
 use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
 
@@ -76,10 +76,11 @@ fn visit(function: &mut Function, block: &mut Block, is_interval: &[bool], uses:
     }
 }
 
-/// The values that a condition puts in order.
+/// The floats that a condition puts in order.
 fn compared(function: &Function, cond: Value) -> Vec<Value> {
     let orders = [true, false].map(|truth| implied_orders(function, cond, truth, &|_| true));
-    orders.iter().flatten().flat_map(|order| [order.low, order.high]).collect()
+    let values = orders.iter().flatten().flat_map(|order| [order.low, order.high]);
+    values.filter(|&value| function.ty(value) == Type::F32).collect()
 }
 
 /// The condition of a select, if it compares intervals.

@@ -2,6 +2,8 @@
 //! intervals, static bounds, selected cases, and the resulting code.
 
 use super::Lifted;
+use crate::analysis::conditions::Clips;
+use crate::analysis::solve::explain::Explainer;
 use crate::interval::Bounds;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Annotations, annotated, name};
@@ -20,6 +22,24 @@ impl Lifted {
     /// scalar operations, and the relations that refined the endpoints.
     pub fn bounds_text(&self) -> String {
         annotated(&self.sunk, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
+    }
+
+    /// Formats the point shader with the range of each value, and why it is not narrower where an
+    /// operation makes it infinite or NaN.
+    pub fn ranges_text(&self) -> String {
+        self.explained(|explainer| explainer.listing())
+    }
+
+    /// Explains the range of a value of the point shader, by its name in
+    /// [`ranges_text`](Self::ranges_text); `None` if there is no such value.
+    pub fn explain(&self, name: &str) -> Option<String> {
+        self.explained(|explainer| Some(explainer.explain(explainer.find(name)?)))
+    }
+
+    fn explained<T>(&self, f: impl FnOnce(Explainer<'_>) -> T) -> T {
+        let inputs: Vec<_> = self.inputs.iter().map(|input| input.bounds).collect();
+        let clips = Clips::of_point(&self.sunk, &inputs);
+        f(Explainer::new(&self.sunk, &inputs, &clips))
     }
 
     /// Formats the bounding shader, or a later stage of it. A comment at each operation names the
@@ -144,7 +164,6 @@ impl Annotations for OriginNotes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::conditions::Clips;
     use crate::analysis::solve;
     use crate::interval::{Floats, Nan};
     use crate::ir::text::parse;

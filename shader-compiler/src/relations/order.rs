@@ -81,7 +81,9 @@ impl PointShader<'_> {
                         let outer = facts.len();
                         let is_number = |value| self.hull(value).is_some();
                         let implied = implied_orders(self.function, node.cond, truth, &is_number);
-                        facts.extend(implied.iter().map(|order| [order.low, order.high]));
+                        let of_floats =
+                            implied.iter().filter(|order| self.function.ty(order.low) == Type::F32);
+                        facts.extend(of_floats.map(|order| [order.low, order.high]));
                         self.visit(arm, facts, related);
                         facts.truncate(outer);
                     }

@@ -21,6 +21,8 @@ Examples:
   lightbound shader show ward.wgsl --stage c -o ward.c && gcc -O2 -ffp-contract=off -mavx2 -S ward.c
   lightbound shader show ward.wgsl --stage bounds --spans all --sides upper
   lightbound shader show phong.wgsl --stage bounds --mode related --relations unit,dot
+  lightbound shader show ward.wgsl --stage ranges
+  lightbound shader show ward.wgsl --explain s.r                  (where its range comes from)
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
   lightbound shader show fog.wgsl --stage bounds                (of the density of a medium)
@@ -38,8 +40,12 @@ pub struct Args {
     source: SourceArgs,
 
     /// Compilation stage
-    #[arg(long, value_enum)]
-    stage: Stage,
+    #[arg(long, value_enum, required_unless_present = "explain")]
+    stage: Option<Stage>,
+
+    /// Explain the range of a value: %12, or an input or output, as in the stage ranges
+    #[arg(long, value_name = "VALUE", conflicts_with = "stage")]
+    explain: Option<String>,
 
     /// Function to show [default: s, or density]
     #[arg(long, value_enum)]
@@ -75,6 +81,8 @@ enum Stage {
     Interval,
     /// The same, with the known facts about each value and the interval lowerings that they select
     Bounds,
+    /// The point shader, with the range of each value, and why it is infinite or NaN
+    Ranges,
     /// Input of the back ends: elementary functions expanded, divergent lanes masked
     Lowered,
     /// Machine code
@@ -136,10 +144,19 @@ impl EntryName {
 }
 
 impl Args {
-    /// Whether to show a bounding shader.
+    fn stage(&self) -> Stage {
+        self.stage.unwrap_or(Stage::Ranges)
+    }
+
+    /// Whether to show a bounding shader, or what depends on its options.
     fn shows_bounding_shader(&self) -> Result<bool, Error> {
-        let is_bounding_stage = matches!(self.stage, Stage::Interval | Stage::Bounds);
-        let bounding = self.of.map_or(is_bounding_stage, |of| of == ShaderForm::Bound);
+        if self.stage() == Stage::Ranges && self.of == Some(ShaderForm::Bound) {
+            let message = "ranges are those of the point shader's values";
+            return Err(Error::option(message, "omit --of bound, or use --stage bounds"));
+        }
+        let is_bounding_stage = matches!(self.stage(), Stage::Interval | Stage::Bounds);
+        let bounding = self.stage() == Stage::Ranges
+            || self.of.map_or(is_bounding_stage, |of| of == ShaderForm::Bound);
         if !bounding && is_bounding_stage {
             let message = "the stages interval and bounds exist only for bounding shaders";
             return Err(Error::option(message, "omit --of point, or use --stage ir"));
@@ -185,7 +202,7 @@ impl Args {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args.output.as_deref(), &[&args.source.file])?;
     let target = args.source.target();
-    if target.isa().is_none() && matches!(args.stage, Stage::Asm | Stage::C | Stage::CScalar) {
+    if target.isa().is_none() && matches!(args.stage(), Stage::Asm | Stage::C | Stage::CScalar) {
         return Err(Error::Option {
             message: "the interpreter executes the IR directly; it has no machine code".into(),
             help: "choose an instruction set, as in --target avx2, or use --stage ir".into(),
@@ -196,7 +213,14 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let settings = args.source.overrides(&shader)?;
     let text = if bounding {
         let lifted = args.lifted(&shader, &settings)?;
-        match args.stage {
+        match args.stage() {
+            Stage::Ranges => match &args.explain {
+                Some(name) => lifted.explain(name).ok_or_else(|| {
+                    let message = format!("the shader has no value {name}");
+                    Error::option(message, "choose a name that --stage ranges shows")
+                })?,
+                None => lifted.ranges_text(),
+            },
             Stage::Interval => lifted.interval_text(),
             Stage::Bounds => lifted.bounds_text(),
             Stage::Ir => lifted.origins_text(&lifted.function),
@@ -205,7 +229,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         }
     } else {
         let entry = args.entry.unwrap_or(EntryName::bounded(shader.kind()));
-        format_stage(&point_shader(&shader, entry.entry(), &settings)?, args.stage, target)
+        format_stage(&point_shader(&shader, entry.entry(), &settings)?, args.stage(), target)
     };
     match output {
         Some(output) => output.write(|path| save(path, text.as_bytes()))?,
@@ -227,7 +251,7 @@ fn format_stage(function: &Function, stage: Stage, target: Target) -> String {
         }
         Stage::C => Intrinsics(isa()).emit(&lowered()),
         Stage::CScalar => Scalar { lanes: target.lanes() }.emit(&lowered()),
-        Stage::Interval | Stage::Bounds => {
+        Stage::Interval | Stage::Bounds | Stage::Ranges => {
             unreachable!("these stages exist only for bounding shaders")
         }
     }

@@ -3,7 +3,7 @@
 //! (Clarberg et al. 2010 §3.4).
 
 use super::{Endpoints, Lowering};
-use crate::analysis::conditions::Clip;
+use crate::analysis::conditions::{Clip, Limit};
 use crate::builder::cost_of;
 use crate::interval::{Bounds, Interval, Nan};
 use crate::ir::{Block, Emit, If, Op, Stmt, Value};
@@ -79,15 +79,15 @@ impl Lowering<'_> {
         let outer = self.clipped.len();
         let clips = self.known.clips;
         for clip in clips.of(results, truth) {
-            let Clip { value, side, other, is_strict, is_interval, .. } = *clip;
-            // The limit is that outside of all clips, as in the analysis: if the condition was
+            let Clip { value, limit, other, is_interval, .. } = *clip;
+            // The other value is that outside of all clips, as in the analysis: if the condition was
             // computed there, a clipped one might make the interval empty.
-            let limit = self.clipped.iter().find(|clipped| clipped.value == other);
-            let [untested, bounds] = match limit {
+            let outside = self.clipped.iter().find(|clipped| clipped.value == other);
+            let [untested, bounds] = match outside {
                 Some(clipped) => [clipped.untested, clipped.bounds],
                 None => [self.untested[other.index()], self.bounds[other.index()]],
             };
-            let limit = limit.map(|clipped| clipped.endpoints);
+            let outside = outside.map(|clipped| clipped.endpoints);
             let endpoints = self.endpoints(value);
             let replaced = Clipped {
                 value,
@@ -98,13 +98,15 @@ impl Lowering<'_> {
             self.untested[value.index()] = clip.refined(&replaced.untested, &untested);
             self.bounds[value.index()] = clip.refined(&replaced.bounds, &bounds);
             self.clipped.push(replaced);
-            if is_interval {
+            if let Limit::OneSided { side, is_strict, .. } = limit
+                && is_interval
+            {
                 let limit = match self.point.constant(other).map(f32::from_bits) {
                     Some(limit) if is_strict => {
                         let next = [limit.next_up(), limit.next_down()];
                         self.builder.f32(next[side as usize])
                     }
-                    _ => limit.unwrap_or_else(|| self.endpoints(other))[side as usize],
+                    _ => outside.unwrap_or_else(|| self.endpoints(other))[side as usize],
                 };
                 let op = [Op::Max, Op::Min][side as usize];
                 let mut clipped = endpoints;

@@ -88,6 +88,7 @@ impl<'a> Faults<'a> {
                 .iter()
                 .any(|fault| matches!(fault.outcome, Outcome::Unknown { follows: true }));
             let more = if report.truncated { ", and perhaps others" } else { "" };
+            let is_affected = happens.is_some();
             let mut parts = vec![match (happens, &harmless) {
                 (Some(lines), _) => format!("{lines} can fail{more}"),
                 (None, Some(lines)) => format!("{lines} can fail, without effect on the result"),
@@ -96,7 +97,8 @@ impl<'a> Faults<'a> {
             }];
             match unknown {
                 Some(lines) => parts.push(format!("not excluded in {lines}")),
-                None if follows => parts.push("not excluded elsewhere".to_owned()),
+                // After a fault that affects the result, others go without saying.
+                None if follows && !is_affected => parts.push("not excluded elsewhere".to_owned()),
                 None => {}
             }
             format!("{name}: {}", parts.join("; "))

@@ -22,10 +22,11 @@ fn report(shader: &Shader) -> Report {
     faults::find(shader, Entry::Integrand, &Settings::default()).expect("the shader is valid")
 }
 
-/// The expression at the only fault, and its inputs.
+/// The expression of the only operation that fails, and how it fails.
 fn only_fault(shader: &Shader) -> (&str, Outcome) {
-    let report = report(shader);
-    let [fault] = &report.faults[..] else { panic!("{:?}", report.faults) };
+    let mut faults = report(shader).faults;
+    faults.retain(|fault| !matches!(fault.outcome, Outcome::Unknown { follows: true }));
+    let [fault] = &faults[..] else { panic!("{faults:?}") };
     let location = fault.location.clone().expect("the text has an expression for it");
     (&shader.text()[location], fault.outcome.clone())
 }

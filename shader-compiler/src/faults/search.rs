@@ -139,6 +139,7 @@ impl<'a> Search<'a> {
             if let Some(known) = &known
                 && let Outcome::Happens(Witness { result: Some(_), .. }) = known.outcome
             {
+                unproved.push(site.value);
                 continue;
             }
             if affecting >= MAX_AFFECTING {

@@ -1,20 +1,30 @@
-//! Time from WGSL text to callable code, by stage.
+//! Time to compile shaders: point shaders by stage, bounding shaders, and shaders with many
+//! statements.
+
+mod bounds;
+mod length;
 
 use crate::arguments::positive;
 use crate::materials;
 use crate::report::{print_head, print_machine, print_row};
-use lightbound_shader::backend::x86::Code;
+use length::Statements;
+use lightbound_shader::backend::x86::{Code, Isa};
+use lightbound_shader::lift::BoundSides;
 use lightbound_shader::{Arena, Entry, Settings, Target, passes};
 use std::hint::black_box;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Time from WGSL text to callable code, in a new arena
+/// Time to compile point shaders and bounding shaders
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of runs; the median is reported
     #[arg(long, default_value_t = 500, value_parser = positive::<usize>)]
     runs: usize,
+    /// Numbers of statements of generated shaders
+    #[arg(long, value_delimiter = ',', default_values_t = [1000, 10_000],
+        value_parser = positive::<usize>)]
+    statements: Vec<usize>,
     /// Target of the code [default: the best target of this machine]
     #[arg(long)]
     target: Option<Target>,
@@ -23,10 +33,61 @@ pub struct Args {
 /// The stages, in order.
 const STAGES: [&str; 6] = ["parse, validate", "translate", "optimize", "lower", "emit", "map"];
 
-/// Prints the table.
+/// The bound sides of the bounding shaders of materials.
+const SIDES: [BoundSides; 2] = [BoundSides::Upper, BoundSides::Both];
+
+/// Limit on the time to measure a generated shader. It is measured at least three times.
+const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// Prints the tables.
 pub fn run(args: &Args) -> ExitCode {
     let target = args.target.unwrap_or_else(Target::best);
     print_machine();
+    print_stages(args, target);
+    let isa = target.isa().expect("an x86-64 target");
+    // A bounding shader has many variants.
+    bounds::print(args.runs.div_ceil(10), isa);
+    print_lengths(args, isa);
+    ExitCode::SUCCESS
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Prints the times for generated shaders.
+fn print_lengths(args: &Args, isa: Isa) {
+    println!(
+        "\nms for generated shaders in the local frame: to parse and validate WGSL, from WGSL to \
+         code for the point shader, and from the point shader to code for upper bounds. Medians of \
+         up to {} runs.\n",
+        args.runs
+    );
+    let titles = ["statements", "number", "parse, validate", "point", "optimized", "related"];
+    print_head(&titles.map(str::to_owned));
+    for (kind, &count) in Statements::ALL
+        .iter()
+        .flat_map(|kind| args.statements.iter().map(move |count| (kind, count)))
+    {
+        let source = kind.shader(count);
+        let start = Instant::now();
+        let mut times = [const { vec![] }; 4];
+        for run in 0..args.runs {
+            if run >= 3 && start.elapsed() > MAX_TIME {
+                break;
+            }
+            for (times, time) in times.iter_mut().zip(length::measure(&source, isa)) {
+                times.push(time);
+            }
+        }
+        let cells = times.map(|times| format!("{:.1}", median(times).as_secs_f64() * 1e3));
+        print_row([kind.name().to_owned(), count.to_string()].into_iter().chain(cells));
+    }
+}
+
+/// Prints the times of the stages for each material.
+fn print_stages(args: &Args, target: Target) {
     println!(
         "µs from WGSL text to callable code, target {target}: medians of {} runs, minima in \
          parentheses.\n",
@@ -49,7 +110,6 @@ pub fn run(args: &Args) -> ExitCode {
         });
         print_row([name.to_owned()].into_iter().chain(cells));
     }
-    ExitCode::SUCCESS
 }
 
 /// Measures the microseconds of each stage, then of all stages.

@@ -22,6 +22,7 @@ mod lightcuts;
 mod materials;
 mod math;
 mod peers;
+mod ranges;
 mod report;
 mod sampling;
 mod scalar;
@@ -46,6 +47,7 @@ enum Command {
     Lightcuts(lightcuts::Args),
     Math(math::Args),
     Peers(peers::Args),
+    Ranges(ranges::Args),
     Sampling(sampling::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
         Command::Peers(args) => peers::run(&args),
+        Command::Ranges(args) => ranges::run(&args),
         Command::Sampling(args) => sampling::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
@@ -94,6 +97,7 @@ mod tests {
             "fairness nosuch",
             "fairness --rounds 0",
             "compile --runs 0",
+            "compile --statements 1000,0",
             "evaluate --rounds 0",
             "evaluate --alike 0",
             "executed --code nosuch --target sse --passes 1",
@@ -105,6 +109,9 @@ mod tests {
             "lightcuts --threads 0",
             "peers --harness x --seconds 0",
             "peers --harness x --seeds 0",
+            "ranges --runs 0",
+            "ranges --random 0",
+            "ranges --random 10 --scaling",
             "sampling --materials nosuch",
             "sampling --samples 127",
             "timing --runs 0",

@@ -189,7 +189,7 @@ impl Range<f64> {
     }
 
     pub fn mul(self, other: Range<f64>) -> Range<f64> {
-        self.corners(other, product)
+        self.corners(other, |a, b| if a == 0.0 || b == 0.0 { 0.0 } else { a * b }, product)
     }
 
     /// The quotient; all numbers if 0 lies inside the divisor.
@@ -203,17 +203,33 @@ impl Range<f64> {
         // A zero endpoint takes the sign of the adjacent divisors.
         let sign = if other.lo < 0.0 { -1.0 } else { 1.0 };
         let signed = |x: f64| if x == 0.0 { 0.0 * sign } else { x };
-        self.corners(Range::new(signed(other.lo), signed(other.hi)), quotient)
+        let nearest = |a: f64, b: f64| if is_quotient_zero(a, b) { 0.0 } else { a / b };
+        self.corners(Range::new(signed(other.lo), signed(other.hi)), nearest, quotient)
     }
 
-    /// Range of an operation that attains its extrema at endpoints of both operands.
-    fn corners(self, other: Range<f64>, op: fn(f64, f64, bool) -> f64) -> Range<f64> {
+    /// Range of an operation that attains its extrema at endpoints of both operands. `nearest`
+    /// rounds to nearest, and `outward` up or down.
+    fn corners(
+        self,
+        other: Range<f64>,
+        nearest: impl Fn(f64, f64) -> f64,
+        outward: impl Fn(f64, f64, bool) -> f64,
+    ) -> Range<f64> {
         let pairs =
             [(self.lo, other.lo), (self.lo, other.hi), (self.hi, other.lo), (self.hi, other.hi)];
-        let endpoints = |up| pairs.map(|(a, b)| op(a, b, up));
+        let results = pairs.map(|(a, b)| nearest(a, b));
+        let has_nan = results.iter().any(|x| x.is_nan());
+        let lo = results.into_iter().fold(f64::INFINITY, f64::min);
+        let hi = results.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        // Rounding is monotone, so that only the extrema need be rounded outward.
+        let endpoint = |up: bool, extremum: f64, best: fn(f64, f64) -> f64, start: f64| {
+            std::iter::zip(pairs, results)
+                .filter(|&(_, result)| has_nan || result == extremum)
+                .fold(start, |end, ((a, b), _)| best(end, outward(a, b, up)))
+        };
         Range {
-            lo: endpoints(false).into_iter().fold(f64::INFINITY, f64::min),
-            hi: endpoints(true).into_iter().fold(f64::NEG_INFINITY, f64::max),
+            lo: endpoint(false, lo, f64::min, f64::INFINITY),
+            hi: endpoint(true, hi, f64::max, f64::NEG_INFINITY),
         }
     }
 
@@ -270,9 +286,13 @@ fn product(a: f64, b: f64, up: bool) -> f64 {
     round_outward(p, if p.abs() < 1e-250 { f64::NAN } else { a.mul_add(b, -p) }, up)
 }
 
+fn is_quotient_zero(a: f64, b: f64) -> bool {
+    a == 0.0 || b.is_infinite() && a.is_finite()
+}
+
 /// Endpoint of a quotient, rounded outward.
 fn quotient(a: f64, b: f64, up: bool) -> f64 {
-    if a == 0.0 || b.is_infinite() && a.is_finite() {
+    if is_quotient_zero(a, b) {
         return 0.0;
     }
     let q = a / b;
@@ -299,6 +319,7 @@ fn widen(x: f64, exact: bool, up: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     #[test]
     fn inexact_endpoints_of_reals_are_rounded_outward() {
@@ -344,5 +365,37 @@ mod tests {
         assert_eq!(Range::new(-5, -3).abs(), Range::new(3, 5));
         assert_eq!(Range::new(-5, 3).abs(), Range::new(0, 5));
         assert_eq!(Range::new(-3.0f32, 5.0).abs(), Range::new(0.0, 5.0));
+    }
+
+    #[test]
+    fn products_and_quotients_are_the_extrema_of_corners_rounded_outward() {
+        let mut random = Random::new(9);
+        let special = [0.0, 1.0, 1.0 / 3.0, 1e-300, 5e-324, 1e200, 1e308, f64::INFINITY];
+        let mut number = || {
+            let x = if random.once_in(2) {
+                *random.pick(&special)
+            } else {
+                random.below(1 << 20) as f64 / f64::from(random.below(1 << 20) as u32 + 1)
+            };
+            if random.once_in(2) { 0.0 - x } else { x }
+        };
+        for _ in 0..200_000 {
+            let [a, b, c, d] = [(); 4].map(|()| number());
+            let (x, y) = (Range::new(a.min(b), a.max(b)), Range::new(c.min(d), c.max(d)));
+            let corners = |op: fn(f64, f64, bool) -> f64| {
+                let all = |up| {
+                    [(x.lo, y.lo), (x.lo, y.hi), (x.hi, y.lo), (x.hi, y.hi)]
+                        .map(|(a, b)| op(a, b, up))
+                };
+                Range {
+                    lo: all(false).into_iter().fold(f64::INFINITY, f64::min),
+                    hi: all(true).into_iter().fold(f64::NEG_INFINITY, f64::max),
+                }
+            };
+            assert_eq!(x.mul(y), corners(product), "{x:?} * {y:?}");
+            if y.lo > 0.0 && !x.is_zero() {
+                assert_eq!(x.div(y), corners(quotient), "{x:?} / {y:?}");
+            }
+        }
     }
 }

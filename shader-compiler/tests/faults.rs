@@ -39,7 +39,7 @@ fn faults_have_the_location_of_their_expression() {
         ("let x = 0.5 / m.b; let y = 0.5 / m.b; return vec3f(x, y, 1.0);", "0.5 / m.b"),
         ("var x = 1.0; if m.a > 0.0 { x /= m.b; } return vec3f(x);", "x /= m.b"),
         (
-            "var x = 0.0; for (var i = 0; i < 3; i++) { x += 1.0 / m.b; } return vec3f(x);",
+            "var x = 0.0; for (var i = 0; i < 3; i++) { x = max(x, 1.0 / m.b); } return vec3f(x);",
             "1.0 / m.b",
         ),
         ("return vec3f(select(1.0 / m.b, 0.0, m.a > 0.0));", "1.0 / m.b"),

@@ -47,6 +47,28 @@ fn show_reports_missing_code_functions_and_folders() {
 }
 
 #[test]
+fn show_explains_ranges() {
+    let guarded = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {
+        if wi.z <= 0.25 { return vec3f(0.0); }
+        return vec3f(1.0 / wi.z, 1.0 / wo.z, 0.0);
+    }";
+    let dir = ShaderDir::new(guarded);
+    let show = |args: &[&str]| dir.stdout("show", args);
+    let ranges = show(&["--stage", "ranges"]);
+    assert!(ranges.contains("// wi.z: [0.25000003, 1.0000002] here"), "{ranges}");
+    assert!(ranges.contains("; wo.z may be 0"), "{ranges}");
+    let explained = show(&["--explain", "s.g"]);
+    assert!(explained.contains("; wo.z may be 0"), "{explained}");
+    assert!(explained.contains("wi.z: [-1.0000002, 1.0000002], -0; an input"), "{explained}");
+    let rejected = |args: &[&str], message: &'static str| {
+        dir.shader("show", args).assert().code(2).stderr(contains(message));
+    };
+    rejected(&["--explain", "%99"], "the shader has no value %99");
+    rejected(&["--explain", "s.g", "--stage", "ir"], "cannot be used with");
+    rejected(&["--stage", "ranges", "--of", "bound"], "use --stage bounds");
+}
+
+#[test]
 fn show_prints_derivation_of_bounding_shader() {
     let dir = ShaderDir::new(&lobe_with_defaults());
     let show = |args: &[&str]| dir.stdout("show", args);

@@ -23,6 +23,7 @@ use crate::ir::op::{Emit, Op};
 use crate::ir::types::Type;
 use isomorphic::{Correspondence, correspondence};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Key of value numbering: an op and its arguments, in canonical order if the op is commutative.
 type Key = (Op, [Value; 3]);
@@ -188,29 +189,29 @@ impl Builder {
         if let Some(value) = simplify::simplify(self, op, &key[..args.len()]) {
             return value;
         }
-        if let Some(&value) = self.value_table.get(&(op, key)) {
-            return value;
-        }
-        let level = self.placement(&key[..args.len()]);
-        let value =
-            self.define(self.result_type(op, &key[..args.len()]), Def::Op { op, args: key }, level);
+        let ty = self.result_type(op, &key[..args.len()]);
+        let entry = match self.value_table.entry((op, key)) {
+            Entry::Occupied(entry) => return *entry.get(),
+            Entry::Vacant(entry) => entry,
+        };
+        let level = match self.hoisting {
+            true => placement(&self.scopes, &self.levels, &key[..args.len()]),
+            false => self.scopes.len() - 1,
+        };
+        let value = Value(self.function.values.len() as u32);
+        entry.insert(value);
+        self.define(ty, Def::Op { op, args: key }, level);
         self.scopes[level].stmts.push(Stmt::Op(value));
-        self.record(level, (op, key), value);
+        // The scope of the function's body closes last.
+        if level > 0 {
+            self.scopes[level].keys.push((op, key));
+        }
         value
     }
 
     /// Sort key of the arguments of commutative operations: constants come last.
     fn sort_key(&self, value: Value) -> (bool, Value) {
         (self.function.constant(value).is_some(), value)
-    }
-
-    /// Adds an operation to the value table.
-    fn record(&mut self, level: usize, key: Key, value: Value) {
-        self.value_table.insert(key, value);
-        // The scope of the function's body closes last.
-        if level > 0 {
-            self.scopes[level].keys.push(key);
-        }
     }
 
     /// Evaluates an operation if its arguments are constants.
@@ -235,23 +236,6 @@ impl Builder {
             Some(ty) => *ty == self.ty(arg),
             None => *any.get_or_insert(self.ty(arg)) == self.ty(arg),
         })
-    }
-
-    /// The outermost scope to which an operation with these arguments can be hoisted: the arguments
-    /// are defined there, and only loops lie between it and the open block.
-    fn placement(&self, args: &[Value]) -> usize {
-        let min_level = args.iter().map(|arg| self.levels[arg.index()]).max().unwrap_or(0) as usize;
-        let mut level = self.scopes.len() - 1;
-        if !self.hoisting {
-            return level;
-        }
-        loop {
-            level = match self.scopes[level].kind {
-                ScopeKind::Head { .. } if min_level < level => level - 1,
-                ScopeKind::Body { .. } if min_level < level - 1 => level - 2,
-                _ => return level,
-            };
-        }
     }
 
     fn open(&mut self, kind: ScopeKind) {
@@ -462,6 +446,20 @@ impl Builder {
         self.function.outputs = ports;
         self.function.body = Block { stmts, yields };
         self.function
+    }
+}
+
+/// The outermost scope to which an operation with these arguments can be hoisted: the arguments are
+/// defined there, and only loops lie between it and the open block.
+fn placement(scopes: &[Scope], levels: &[u32], args: &[Value]) -> usize {
+    let min_level = args.iter().map(|arg| levels[arg.index()]).max().unwrap_or(0) as usize;
+    let mut level = scopes.len() - 1;
+    loop {
+        level = match scopes[level].kind {
+            ScopeKind::Head { .. } if min_level < level => level - 1,
+            ScopeKind::Body { .. } if min_level < level - 1 => level - 2,
+            _ => return level,
+        };
     }
 }
 

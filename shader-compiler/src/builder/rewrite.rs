@@ -58,14 +58,14 @@ pub fn append(
     mut pass: impl Pass,
 ) -> (Builder, Vec<Value>) {
     assert_eq!(inputs.len(), old.inputs.len(), "there is one value per input");
-    builder.reserve(old.len() * 2);
+    let live = liveness(old);
+    builder.reserve(live.iter().filter(|&&live| live).count());
     let map = old.values.iter().map(|data| match data.def {
         Def::Input(index) => Some(inputs[index as usize]),
         _ => None,
     });
     let map = map.collect();
-    let mut rewriter =
-        Rewriter { old, builder, map, live: liveness(old), assumed: vec![], is_repeat: false };
+    let mut rewriter = Rewriter { old, builder, map, live, assumed: vec![], is_repeat: false };
     rewriter.stmts(&mut pass, &old.body);
     let outputs = rewriter.mapped(&old.body.yields);
     (rewriter.builder, outputs)

@@ -96,7 +96,9 @@ fn doc_comment(comment: &str) -> Option<bool> {
 
 /// Splits a text into tokens and doc comments.
 pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<DocComment>) {
-    let (mut tokens, mut docs) = (Vec::<Token>::new(), Vec::<DocComment>::new());
+    // Tokens of code have about four characters, with blanks.
+    let mut tokens = Vec::<Token>::with_capacity(text.len() / 4);
+    let mut docs = Vec::<DocComment>::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];

@@ -150,13 +150,16 @@ fn carried<'m>(
     carried
 }
 
-/// The expressions that steps emit.
+/// The expressions that steps evaluate: those that they emit, and results of calls.
 fn emitted<'s>(steps: &'s [Step]) -> impl Iterator<Item = Handle<Expression>> + 's {
-    let ranges = steps.iter().filter_map(|step| match step {
-        Step::Statement(Statement::Emit(range), _) => Some(range.clone()),
-        _ => None,
-    });
-    ranges.flatten()
+    steps.iter().flat_map(|step| {
+        let (range, result) = match step {
+            Step::Statement(Statement::Emit(range), _) => (Some(range.clone()), None),
+            Step::Statement(Statement::Call { result, .. }, _) => (None, *result),
+            _ => (None, None),
+        };
+        range.into_iter().flatten().chain(result)
+    })
 }
 
 #[cfg(test)]
@@ -195,6 +198,21 @@ mod tests {
         // The head computes i < x, k < cap, their conjunction, and `capped` in two or three
         // operations; the body computes s + i, i + 1 and k + 1.
         assert!(heads.len() == 1 && heads[0].0 <= 7 && heads[0].1 == 3, "{heads:?}");
+    }
+
+    #[test]
+    fn results_of_calls_are_carried_past_early_exits() {
+        let source = "fn triple(i: i32) -> i32 { return 3 * i; }
+        fn f(x: i32) -> i32 {
+            var s = 0;
+            for (var i = 0; i < x; i++) {
+                let d = triple(i);
+                if d > 40 { break; }
+                s += d;
+            }
+            return s;
+        }";
+        check_all(source, 0..20, |x| (0..x).map(|i| 3 * i).take_while(|&d| d <= 40).sum());
     }
 
     #[test]

@@ -156,6 +156,21 @@ const fn elementary(monotone: &'static [Monotonicity]) -> OpFacts {
 impl Op {
     /// Properties of the operation.
     pub const fn facts(self) -> OpFacts {
+        // A lookup table, since this is a hot path.
+        const FACTS: &[OpFacts; Op::ALL.len()] = &{
+            let mut facts = [basic(&[]); Op::ALL.len()];
+            let mut k = 0;
+            while k < facts.len() {
+                facts[k] = Op::ALL[k].row();
+                k += 1;
+            }
+            facts
+        };
+        FACTS[self as usize]
+    }
+
+    /// The row of the operation in the table of facts.
+    const fn row(self) -> OpFacts {
         use Monotonicity::*;
         use ZeroFrom::{Any, Negative, NegativeZero, Positive, PositiveZero};
         match self {

@@ -50,7 +50,9 @@ pub struct Lowered {
 
 /// Emits the bounding shader.
 pub fn run(point: &Function, known: &Analyses<'_>, options: &Options) -> Lowered {
-    let builder = Builder::new(&point.name, Rules::Exact);
+    let mut builder = Builder::new(&point.name, Rules::Exact);
+    // Most operations become several.
+    builder.reserve(point.len() * 4);
     let mut lowering = Lowering {
         point,
         known: *known,

@@ -257,9 +257,9 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     }
 }
 
-/// Finds the clips of a point shader. They narrow bounds, so that more clips may be found. Clips
-/// rely on those before, so all of them are kept.
-fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: Nan) -> Clips {
+/// Finds the clips of a point shader for the bounds `known` of its inputs. They narrow bounds, so
+/// that more clips may be found. Clips rely on those before, so all of them are kept.
+pub fn find_clips(function: &Function, is_interval: &[bool], known: &[Bounds], nan: Nan) -> Clips {
     if function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_))) {
         return Clips::default();
     }

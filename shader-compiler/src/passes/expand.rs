@@ -8,7 +8,8 @@ use crate::ir::{Emit, Function, Op, Type, Value};
 
 /// Runs the pass. Keeps basic operations and shifts by constants.
 pub fn run(function: &Function) -> Function {
-    let builder = Builder::new(&function.name, Rules::Exact);
+    let mut builder = Builder::new(&function.name, Rules::Exact);
+    builder.reserve(function.len() * 2);
     rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| {
         Expand(builder).op(op, args)
     })

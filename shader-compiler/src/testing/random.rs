@@ -7,11 +7,15 @@
 //! on inputs, some on computed data. NaN is replaced before the bits of a float are taken, since
 //! its payload is unspecified.
 
+mod loops;
+
 use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Table, Type, Value};
 use crate::random::Random;
 use crate::texture::{Access, Taps, Texture, Wrap};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
+
+pub use loops::loop_program;
 
 /// Special floats: zeros, subnormals, neighbors of 1, limits of ranges, and non-finite values.
 pub const FLOATS: &[f32] = &[
@@ -204,34 +208,8 @@ pub fn function(seed: u64, options: &Options) -> Function {
         .map(|k| Port { name: format!("x{k}"), ty: *random.pick(&types) })
         .collect();
     let name = format!("random{seed}");
-    let function = Function {
-        name,
-        inputs: inputs.clone(),
-        outputs: vec![],
-        body: Block::default(),
-        values: vec![],
-    };
-    let reach = *random.pick(&[3, 8, 20, 1000]);
-    let ops = Op::ALL
-        .iter()
-        .copied()
-        .filter(|&op| op != Op::Any && (options.composite || !op.is_composite()));
-    let mut generator = Generator {
-        ops: ops.collect(),
-        remaining: options.ops,
-        options: options.clone(),
-        random,
-        function,
-        constants: FxHashMap::default(),
-        blocks: vec![vec![]],
-        pool: vec![],
-        reach,
-        depth: 0,
-    };
-    for (index, port) in inputs.iter().enumerate() {
-        let value = generator.function.add(port.ty, Def::Input(index as u32));
-        generator.pool.push(value);
-    }
+    let mut generator = Generator::new(name, inputs, random, options.ops, options.composite);
+    generator.options = options.clone();
     generator.stmts(options.ops);
     for k in 0..1 + generator.random.below(6) {
         let ty = *generator.random.pick(&types);
@@ -267,6 +245,36 @@ struct Generator {
 }
 
 impl Generator {
+    /// Starts a function with about `ops` operations.
+    fn new(
+        name: String,
+        inputs: Vec<Port>,
+        mut random: Random,
+        ops: usize,
+        composite: bool,
+    ) -> Generator {
+        let reach = *random.pick(&[3, 8, 20, 1000]);
+        let mut function =
+            Function { name, inputs, outputs: vec![], body: Block::default(), values: vec![] };
+        let types: Vec<_> = function.inputs.iter().map(|port| port.ty).collect();
+        let pool = std::iter::zip(types, 0..)
+            .map(|(ty, index)| function.add(ty, Def::Input(index)))
+            .collect();
+        let all = Op::ALL.iter().copied();
+        Generator {
+            ops: all.filter(|&op| op != Op::Any && (composite || !op.is_composite())).collect(),
+            remaining: ops,
+            options: Options { ops, composite, ifs: true, loops: true, lowered: false },
+            random,
+            function,
+            constants: FxHashMap::default(),
+            blocks: vec![vec![]],
+            pool,
+            reach,
+            depth: 0,
+        }
+    }
+
     fn output(&mut self, name: String, value: Value) {
         self.function.outputs.push(Port { name, ty: self.function.ty(value) });
         self.function.body.yields.push(value);

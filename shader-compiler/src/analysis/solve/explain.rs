@@ -105,10 +105,10 @@ impl<'a> Explainer<'a> {
             Source::Merge => {
                 format!("{name} = if {}: {} or {}", operand(0), operand(1), operand(2))
             }
-            Source::Param => {
+            Source::Param(_) => {
                 format!("{name}, {} at first, {} after an iteration", operand(0), operand(1))
             }
-            Source::Exit => format!("{name}, {} at the exit of the loop", operand(0)),
+            Source::Exit(_) => format!("{name}, {} at the exit of the loop", operand(0)),
             Source::Clip(clip) => self.condition(clip),
         }
     }
@@ -130,8 +130,8 @@ impl<'a> Explainer<'a> {
         format!("{value} where it is {order} {other}{unordered}")
     }
 
-    /// The operands without which the range would be another: those that are not constants, and for
-    /// which a single value would make a difference.
+    /// The operands that determine the range: those that are not constants, and for which a single
+    /// value would make a difference. If none does, all of them.
     fn causes(&self, id: NodeId) -> Vec<NodeId> {
         let node = &self.ranges.graph.nodes[id as usize];
         let operands = self.ranges.graph.operands(id);
@@ -146,13 +146,15 @@ impl<'a> Explainer<'a> {
                 let same = operands.len() > 1 && operands[0] == operands[1];
                 transfer(op, &bounds, same, Nan::Ignore) != *self.bounds(id)
             }
-            Source::Merge | Source::Param => k < 2 || matches!(node.source, Source::Merge),
+            Source::Param(_) => k < 2,
             _ => true,
         };
-        let mut causes: Vec<_> = (0..operands.len())
-            .filter(|&k| is_variable(operands[k]) && matters(k))
-            .map(|k| operands[k])
-            .collect();
+        let variables = || (0..operands.len()).filter(|&k| is_variable(operands[k]));
+        let mut causes: Vec<_> = variables().filter(|&k| matters(k)).collect();
+        if causes.is_empty() {
+            causes = variables().collect();
+        }
+        let mut causes: Vec<_> = causes.into_iter().map(|k| operands[k]).collect();
         causes.dedup();
         causes
     }
@@ -165,7 +167,7 @@ impl<'a> Explainer<'a> {
         let of = |k: usize| self.bounds(operands[k]);
         let result = self.bounds(id);
         // A parameter of a loop depends on itself.
-        let count = if let Source::Param = node.source { 1 } else { operands.len() };
+        let count = if let Source::Param(_) = node.source { 1 } else { operands.len() };
         let is_new = |test: fn(&Bounds) -> bool| test(result) && !(0..count).any(|k| test(of(k)));
         match node.source {
             Source::Given if matches!(self.function.def(node.value), Def::Input(_)) => {
@@ -193,7 +195,7 @@ impl<'a> Explainer<'a> {
             Source::Op(Op::IAdd | Op::ISub | Op::IMul | Op::Shl) if is_new(is_any_integer) => {
                 Some("the result may wrap".into())
             }
-            Source::Param if is_new(is_huge) || is_new(is_any_integer) => {
+            Source::Param(_) if is_new(is_huge) || is_new(is_any_integer) => {
                 Some("may grow without limit".into())
             }
             _ => None,

@@ -18,11 +18,11 @@ pub(super) enum Source<'f> {
     Op(Op),
     /// A result of an if; the operands are the condition and both yields.
     Merge,
-    /// A parameter of a loop; the operands are the initial value, that after an iteration, and the
-    /// condition.
-    Param,
+    /// A parameter of a loop, which has this number; the operands are the initial value, that after
+    /// an iteration, and the condition.
+    Param(u32),
     /// A result of a loop.
-    Exit,
+    Exit(u32),
     /// The value where a condition is known; the operands are the value and the one that limits it.
     Clip(&'f Clip),
 }
@@ -56,7 +56,7 @@ impl<'f> Graph<'f> {
             definitions: vec![NONE; function.len()],
         };
         let current = vec![NONE; function.len()];
-        let mut search = GraphBuilder { function, clips, graph, current };
+        let mut search = GraphBuilder { function, clips, graph, loops: 0, current };
         for (index, data) in function.values.iter().enumerate() {
             if matches!(data.def, Def::Input(_) | Def::Const(_)) {
                 search.define(Value(index as u32), Source::Given, &[]);
@@ -82,6 +82,8 @@ struct GraphBuilder<'f> {
     function: &'f Function,
     clips: Option<&'f Clips>,
     graph: Graph<'f>,
+    /// Number of loops so far.
+    loops: u32,
     /// The nodes to which uses refer in the current block.
     current: Vec<NodeId>,
 }
@@ -139,8 +141,12 @@ impl<'f> GraphBuilder<'f> {
     }
 
     fn loop_(&mut self, node: &'f Loop) {
+        let index = self.loops;
+        self.loops += 1;
         let params: Vec<_> = std::iter::zip(&node.params, &node.init)
-            .map(|(&param, &init)| self.define(param, Source::Param, &[self.current(init); 3]))
+            .map(|(&param, &init)| {
+                self.define(param, Source::Param(index), &[self.current(init); 3])
+            })
             .collect();
         self.block(&node.head);
         let next = self.clipped(&node.results, true, |search| {
@@ -154,7 +160,7 @@ impl<'f> GraphBuilder<'f> {
         }
         let exits = self.clipped(&node.results, false, |search| search.all(&node.head.yields));
         for (&result, exit) in node.results.iter().zip(exits) {
-            self.define(result, Source::Exit, &[exit]);
+            self.define(result, Source::Exit(index), &[exit]);
         }
     }
 

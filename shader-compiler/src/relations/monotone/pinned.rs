@@ -32,10 +32,11 @@ impl<'a> PinnedUses<'a> {
     ) -> PinnedUses<'a> {
         let mut pinned =
             PinnedUses { steps, clamped, positive_half, direction: None, endpoints: [None; 2] };
-        for up in [true, false] {
-            let Some((direction, error, guard)) = pinned.direction_and_guard(point, up) else {
-                continue;
-            };
+        let up = pinned.direction_and_guard(point, true);
+        let down =
+            if pinned.depends_on_move() { pinned.direction_and_guard(point, false) } else { up };
+        for (up, found) in [(true, up), (false, down)] {
+            let Some((direction, error, guard)) = found else { continue };
             pinned.direction = Some(direction);
             // Whether this endpoint of the source yields the upper endpoint of the value.
             let upper = (direction == Direction::Decreasing) != up;
@@ -51,6 +52,16 @@ impl<'a> PinnedUses<'a> {
 
     pub fn is_monotone(&self) -> bool {
         self.endpoints.iter().any(Option::is_some)
+    }
+
+    /// Whether [`direction_and_guard`](Self::direction_and_guard) depends on where the source
+    /// moves: whether it uses constraints.
+    fn depends_on_move(&self) -> bool {
+        let source = range(self.source());
+        let is_one_piece = source.lo >= 0.0 || source.hi <= 0.0;
+        self.positive_half.is_none()
+            && self.clamped.is_empty()
+            && (is_one_piece || !self.floors().is_empty())
     }
 
     /// The direction of the value and the error of its float, for a source that is moved up or
@@ -175,7 +186,7 @@ impl<'a> PinnedUses<'a> {
         up: bool,
         is_constant: impl Fn(&Step) -> bool,
     ) -> Option<Growth> {
-        let mut growths: Vec<Growth> = vec![];
+        let mut growths: Vec<Growth> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let of = |arg: &Arg| match arg {
                 Arg::Pinned(_) if is_constant(step) => Growth::independent(source),
@@ -189,8 +200,11 @@ impl<'a> PinnedUses<'a> {
                     _ => Growth::independent(Range::ALL),
                 },
             };
-            let args: Vec<_> = step.args.iter().map(of).collect();
-            let mut growth = Growth::apply(step.op, &args, is_same(&step.args))?;
+            // A vector would be allocated for each step.
+            let mut args = [Growth::independent(Range::ZERO); 3];
+            args.iter_mut().zip(&step.args).for_each(|(growth, arg)| *growth = of(arg));
+            let args = &args[..step.args.len()];
+            let mut growth = Growth::apply(step.op, args, is_same(&step.args))?;
             if let Some(constraints) = constraints {
                 apply_constraint(&mut growth, &constraints[step.value.index()], source, up);
             }

@@ -310,3 +310,30 @@ fn products_that_do_not_benefit_get_no_refinement() {
         }
     }
 }
+
+#[test]
+fn number_of_visited_operations_is_linear_in_the_length() {
+    // Each step uses the value of the step before twice, and x is used everywhere.
+    let visited = |steps: usize| {
+        let mut text = "fn f(x: f32) -> (r: f32) { %s0 = max x, 0.25 ".to_owned();
+        for k in 0..steps {
+            let next = k + 1;
+            text += &format!(
+                "%a{k} = mul %s{k}, %s{k} %b{k} = add %a{k}, x %c{k} = max %b{k}, 1.0
+                %s{next} = div %s{k}, %c{k} "
+            );
+        }
+        let case = Case::new(&format!("{text} return %s{steps} }}"), &[(true, 0.5, 1.0)]);
+        let lifted = case.lifted(Nan::Ignore, Relations::NONE);
+        let point = PointShader {
+            function: &lifted.point,
+            is_interval: &lifted.is_interval,
+            bounds: lifted.bounds,
+            units: vec![],
+        };
+        find_within_budget(&point, u32::MAX, &mut RelationInfo::empty(&lifted.point))
+    };
+    let counts = [100, 200, 400].map(visited);
+    assert!(counts[0] >= 200, "{counts:?}");
+    assert_eq!(counts[2] - counts[1], 2 * (counts[1] - counts[0]), "{counts:?}");
+}

@@ -3,6 +3,8 @@
 
 use crate::backend::x86::asm::{Asm, Label};
 use crate::backend::x86::machine::TestOp;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Assigns slots to spilled vregs, so that vregs with overlapping live ranges get different
 /// slots. Returns the slot of each vreg and the number of slots.
@@ -10,21 +12,31 @@ pub(super) fn assign_slots(spilled: &[bool], live_ranges: &[(u32, u32)]) -> (Vec
     let mut vregs: Vec<usize> = (0..spilled.len()).filter(|&vreg| spilled[vreg]).collect();
     vregs.sort_by_key(|&vreg| live_ranges[vreg].0);
     let mut slot_of = vec![0; spilled.len()];
-    let mut ends: Vec<u32> = vec![];
+    // Slots in use by the end of their live range, and the others, the first one first.
+    let mut used: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+    let mut free: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
+    let mut slots = 0;
     for vreg in vregs {
         let (start, end) = live_ranges[vreg];
-        let slot = ends.iter().position(|&end| end < start).unwrap_or_else(|| {
-            ends.push(0);
-            ends.len() - 1
-        });
-        ends[slot] = end;
-        slot_of[vreg] = slot as u32;
+        while let Some(&Reverse((last, slot))) = used.peek()
+            && last < start
+        {
+            used.pop();
+            free.push(Reverse(slot));
+        }
+        let slot = free.pop().map_or(slots, |Reverse(slot)| slot);
+        slots = slots.max(slot + 1);
+        used.push(Reverse((end, slot)));
+        slot_of[vreg] = slot;
     }
-    (slot_of, ends.len() as u32)
+    (slot_of, slots)
 }
 
 /// Rotates loops: moves their bodies before their heads.
 pub(super) fn lay_out(code: Vec<Asm>, mut labels: u32) -> Vec<Asm> {
+    if !code.iter().any(|asm| matches!(asm, Asm::Nop | Asm::LoopHead)) {
+        return code;
+    }
     let mut open: Vec<(Vec<Asm>, Vec<Asm>, TestOp)> = vec![];
     let mut out = Vec::with_capacity(code.len());
     for asm in code {
@@ -50,4 +62,35 @@ pub(super) fn lay_out(code: Vec<Asm>, mut labels: u32) -> Vec<Asm> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn each_vreg_gets_the_first_slot_that_is_free() {
+        let mut random = Random::new(5);
+        for _ in 0..200 {
+            let live_ranges: Vec<(u32, u32)> = (0..40)
+                .map(|_| {
+                    let start = random.below(100) as u32;
+                    (start, start + random.below(30) as u32)
+                })
+                .collect();
+            let spilled: Vec<bool> = live_ranges.iter().map(|_| !random.once_in(4)).collect();
+            let (slot_of, slots) = assign_slots(&spilled, &live_ranges);
+            let mut vregs: Vec<usize> = (0..spilled.len()).filter(|&k| spilled[k]).collect();
+            vregs.sort_by_key(|&vreg| live_ranges[vreg].0);
+            for (k, &vreg) in vregs.iter().enumerate() {
+                let is_free = |slot: u32| {
+                    vregs[..k].iter().all(|&other| {
+                        slot_of[other] != slot || live_ranges[other].1 < live_ranges[vreg].0
+                    })
+                };
+                assert_eq!((0..slots).find(|&slot| is_free(slot)), Some(slot_of[vreg]));
+            }
+        }
+    }
 }

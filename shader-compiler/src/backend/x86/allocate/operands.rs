@@ -115,14 +115,17 @@ impl Allocator<'_> {
     }
 
     /// Number of later uses of a vreg that require it in a register.
-    fn uses_in_register(&mut self, vreg: VReg) -> usize {
+    fn uses_in_register(&mut self, vreg: VReg) -> u32 {
         if self.next_use(vreg, self.state.pos + 1) == NEVER {
             return 0;
         }
-        let rest =
-            self.state.next[vreg.index()] as usize..self.uses.first[vreg.index() + 1] as usize;
-        rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k])
-            .count()
+        let end = self.uses.first[vreg.index() + 1];
+        let mut next = self.state.next[vreg.index()];
+        // The instruction itself may be a use.
+        while next < end && self.uses.positions[next as usize] <= self.state.pos {
+            next += 1;
+        }
+        if next < end { self.uses.in_register[next as usize] } else { 0 }
     }
 
     /// Allocates registers for an SSE encoding, which overwrites its first source. Does not evict

@@ -12,8 +12,9 @@ pub(super) struct Uses {
     /// Index in `positions` of the first use of each vreg; the next entry is the end.
     pub first: Vec<u32>,
     pub positions: Vec<u32>,
-    /// For each of `positions`, whether the use requires the vreg in a register.
-    pub in_register: Vec<bool>,
+    /// For each of `positions`, the number of uses of the vreg from there on that require it in a
+    /// register.
+    pub in_register: Vec<u32>,
     /// Position of the definition of each vreg.
     pub def: Vec<u32>,
     /// Live range of each vreg's spill slot, if it has one: its first write and last read.
@@ -57,11 +58,16 @@ impl Uses {
         }
         let mut next = first.clone();
         let mut positions = vec![0; collector.uses.len()];
-        let mut in_register = vec![false; collector.uses.len()];
+        let mut in_register = vec![0; collector.uses.len()];
         for (vreg, pos, register) in collector.uses {
             positions[next[vreg.index()] as usize] = pos;
-            in_register[next[vreg.index()] as usize] = register;
+            in_register[next[vreg.index()] as usize] = u32::from(register);
             next[vreg.index()] += 1;
+        }
+        for range in first.windows(2) {
+            for k in (range[0] as usize..range[1] as usize).rev().skip(1) {
+                in_register[k] += in_register[k + 1];
+            }
         }
         Uses { first, positions, in_register, def: collector.def, span: collector.span }
     }

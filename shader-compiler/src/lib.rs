@@ -127,6 +127,7 @@ pub mod bounding;
 pub mod builder;
 mod compile;
 mod error;
+pub mod faults;
 pub mod frontend;
 pub mod interpreter;
 pub mod interval;

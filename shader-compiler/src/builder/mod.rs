@@ -53,6 +53,8 @@ pub struct Builder {
     function: Function,
     rules: Rules,
     speculation: Option<u32>,
+    /// Whether operations move out of loops in which they are invariant.
+    hoisting: bool,
     scopes: Vec<Scope>,
     /// Index of the scope in which each value is defined.
     levels: Vec<u32>,
@@ -87,6 +89,7 @@ impl Builder {
             function,
             rules,
             speculation: Some(SPECULATION_LIMIT),
+            hoisting: true,
             scopes: vec![scope],
             levels: vec![],
             constants: FxHashMap::default(),
@@ -99,6 +102,13 @@ impl Builder {
     /// which suits conditions that are uniform over the group.
     pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
+    }
+
+    /// Keeps every operation where control flow reaches it: ifs do not become selects, and nothing
+    /// moves out of loops. So an operation runs only if the program runs it.
+    pub(crate) fn keep_control_flow(&mut self) {
+        self.speculation = None;
+        self.hoisting = false;
     }
 
     /// The enabled simplifications.
@@ -116,8 +126,7 @@ impl Builder {
         self.function.ty(value)
     }
 
-    /// Sets the value of the point shader that the next values are generated for; returns the
-    /// previous one.
+    /// Sets the [origin](ValueData::origin) of the next values; returns the previous one.
     pub(crate) fn set_origin(&mut self, origin: Option<Value>) -> Option<Value> {
         std::mem::replace(&mut self.origin, origin)
     }
@@ -185,7 +194,10 @@ impl Builder {
             Entry::Occupied(entry) => return *entry.get(),
             Entry::Vacant(entry) => entry,
         };
-        let level = placement(&self.scopes, &self.levels, &key[..args.len()]);
+        let level = match self.hoisting {
+            true => placement(&self.scopes, &self.levels, &key[..args.len()]),
+            false => self.scopes.len() - 1,
+        };
         let value = Value(self.function.values.len() as u32);
         entry.insert(value);
         self.define(ty, Def::Op { op, args: key }, level);

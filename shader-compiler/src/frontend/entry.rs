@@ -1,5 +1,6 @@
 //! Entry points: IR functions with named scalar inputs and outputs.
 
+use super::locations::{LocatedFunction, Locations};
 use super::translate::{Fault, Translator};
 use super::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, Source,
@@ -33,6 +34,25 @@ pub(super) fn function(
     entry: Entry,
     settings: &Settings,
 ) -> Result<Function, ShaderError> {
+    translate(shader, entry, settings, None).map(|(function, _)| function)
+}
+
+/// Translates an entry point, and records the locations of its operations.
+pub(super) fn located_function(
+    shader: &Shader,
+    entry: Entry,
+    settings: &Settings,
+) -> Result<LocatedFunction, ShaderError> {
+    let (function, locations) = translate(shader, entry, settings, Some(Locations::default()))?;
+    Ok(LocatedFunction { function, locations: locations.unwrap_or_default() })
+}
+
+fn translate(
+    shader: &Shader,
+    entry: Entry,
+    settings: &Settings,
+    locations: Option<Locations>,
+) -> Result<(Function, Option<Locations>), ShaderError> {
     let source = &shader.source;
     let contract = &shader.contract;
     check_overrides(source, shader, settings)?;
@@ -65,6 +85,9 @@ pub(super) fn function(
         return Err(missing("material", "it is optional, and computes the members of `Material`"));
     }
     let mut builder = Builder::new(name, Rules::Exact);
+    if locations.is_some() {
+        builder.keep_control_flow();
+    }
     let arguments = match entry {
         Entry::Density | Entry::Albedo | Entry::Emission => {
             vec![vector_input(&mut builder, "p", &XYZ)]
@@ -81,6 +104,7 @@ pub(super) fn function(
     let parameters: Vec<_> =
         parameters.iter().flat_map(|parameter| component_inputs(&mut builder, parameter)).collect();
     let mut translator = Translator::new(&shader.module, &shader.info, builder, settings);
+    translator.locations = locations;
     // Functions may omit their last parameter.
     let call =
         |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
@@ -105,6 +129,7 @@ pub(super) fn function(
         _ => result,
     };
     let capped = translator.capped();
+    let locations = translator.locations.take();
     let mut builder = translator.into_builder();
     let mut ports = match entry {
         Entry::Sample => outputs("wi", XYZ, &result),
@@ -147,7 +172,7 @@ pub(super) fn function(
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));
     }
-    Ok(builder.finish(ports))
+    Ok((builder.finish(ports), locations))
 }
 
 /// The BRDF of a shader that includes the cosine is finite at smaller cosines, where it would be 0/0.

@@ -120,6 +120,28 @@ impl<'m> Translator<'m> {
         frame: &mut Frame<'m>,
         handle: Handle<Expression>,
     ) -> Result<Operand, Fault> {
+        if self.locations.is_none() {
+            return self.evaluate_expression(frame, handle);
+        }
+        let first = Value(self.builder.function().len() as u32);
+        let outer = self.builder.set_origin(Some(first));
+        let operand = self.evaluate_expression(frame, handle)?;
+        self.builder.set_origin(outer);
+        let span = self.span_of(frame, handle);
+        let count = self.builder.function().len();
+        if let Some(locations) = &mut self.locations
+            && first.index() < count
+        {
+            locations.record(first, span, &frame.expressions[handle]);
+        }
+        Ok(operand)
+    }
+
+    fn evaluate_expression(
+        &mut self,
+        frame: &mut Frame<'m>,
+        handle: Handle<Expression>,
+    ) -> Result<Operand, Fault> {
         self.charge(1)?;
         let expressions = frame.expressions;
         let operand = match expressions[handle] {

@@ -16,6 +16,7 @@ mod expressions;
 mod layout;
 mod lexer;
 mod locate;
+mod locations;
 mod loops;
 mod names;
 mod nesting;
@@ -35,6 +36,7 @@ use crate::ir::{Function, Type};
 use crate::texture::SamplerState;
 use contract::Contract;
 use lexer::{DocComment, SourceRange, Token};
+pub(crate) use locations::LocatedFunction;
 use miette::{LabeledSpan, NamedSource};
 use std::sync::Arc;
 
@@ -528,5 +530,15 @@ impl Shader {
     /// Translates a function of the shader, without optimizing it.
     pub fn function(&self, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
         entry::function(self, entry, settings)
+    }
+
+    /// Like [`function`](Shader::function), with the locations of operations in the text. Control
+    /// flow is as in the text: no operation runs that the program does not run.
+    pub(crate) fn located_function(
+        &self,
+        entry: Entry,
+        settings: &Settings,
+    ) -> Result<LocatedFunction, ShaderError> {
+        entry::located_function(self, entry, settings)
     }
 }

@@ -12,6 +12,7 @@
 use super::Settings;
 use super::effects::Effects;
 use super::layout::{Layout, MAX_LEAVES};
+use super::locations::Locations;
 use super::pointers::{Index, Pointer};
 use super::textures;
 use crate::builder::Builder;
@@ -122,6 +123,8 @@ pub(crate) struct Translator<'m> {
     work: usize,
     /// Span of the current statement, for expressions without one.
     pub(super) span: Span,
+    /// Where values come from, if that is recorded.
+    pub(super) locations: Option<Locations>,
 }
 
 /// Slot of the bool that is true if any loop reached the cap.
@@ -165,6 +168,7 @@ impl<'m> Translator<'m> {
             depth: 0,
             work: 0,
             span: Span::UNDEFINED,
+            locations: None,
         };
         for (handle, variable) in module.global_variables.iter() {
             let global = match translator.resource(handle) {

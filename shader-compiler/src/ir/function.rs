@@ -115,8 +115,8 @@ pub struct ValueData {
     pub ty: Type,
     /// Its definition.
     pub def: Def,
-    /// In a bounding shader, the value of the point shader that it was generated for. Passes
-    /// preserve it.
+    /// In a bounding shader, the value of the point shader that it was generated for. Where
+    /// locations in the text are recorded, the first value of the same expression. Passes preserve it.
     pub origin: Option<Value>,
 }
 

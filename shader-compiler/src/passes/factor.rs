@@ -16,8 +16,13 @@ const MIN_PRODUCTS: usize = 2;
 
 /// Runs the pass. Values may change by rounding.
 pub fn run(function: &Function) -> Function {
+    run_with(function, Builder::new(&function.name, Rules::Relaxed))
+}
+
+/// Like [`run`], with a builder for the new function.
+pub(crate) fn run_with(function: &Function, builder: Builder) -> Function {
     let uses = uses(function);
-    rewrite(function, Builder::new(&function.name, Rules::Relaxed), Factor { old: function, uses })
+    rewrite(function, builder, Factor { old: function, uses })
 }
 
 /// Number of uses of each value.

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 const MAX_ITERATIONS: usize = 16;
 
 /// Maximum number of operations in an unrolled loop.
-const MAX_SIZE: usize = 512;
+pub(crate) const MAX_SIZE: usize = 512;
 
 /// Maximum number of statements executed in a trial of a loop.
 const MAX_WORK: usize = 1 << 14;
@@ -26,7 +26,12 @@ pub fn run(function: &Function, rules: Rules) -> Function {
 
 /// Unrolls loops of at most `max_size` operations, counted after unrolling.
 pub fn run_up_to(function: &Function, rules: Rules, max_size: usize) -> Function {
-    rewrite(function, Builder::new(&function.name, rules), Unroll { max_size })
+    run_with(function, Builder::new(&function.name, rules), max_size)
+}
+
+/// Like [`run_up_to`], with a builder for the new function.
+pub(crate) fn run_with(function: &Function, builder: Builder, max_size: usize) -> Function {
+    rewrite(function, builder, Unroll { max_size })
 }
 
 struct Unroll {

@@ -1,6 +1,7 @@
 //! `lightbound shader check`: checks that a shader is a valid material, phase function or density,
 //! and lists its parameters and cost.
 
+use super::faults::Faults;
 use super::{SourceArgs, compile, point_shader, values};
 use crate::console::{self, count};
 use crate::output::to_stdout;
@@ -24,12 +25,16 @@ Examples:
   lightbound shader check ward.wgsl              (of the library, if no such file exists)
   lightbound shader check ward.wgsl --target sse
   lightbound shader check fog.wgsl               (the density of a medium)
+  lightbound shader check velvet.wgsl --faults   (where a division by zero is not excluded)
 
 Without --target, instructions are counted for every instruction set. A density is sampled and
 bounded in the unit cube, with the default parameters.
-The exit code is 1 if values at sampled directions or positions are negative or not finite, if
-sample and pdf disagree, or if the integral of a phase function is not 1. Negative densities and NaN
-are 0.";
+The row `faults` says in which lines a division by zero, a NaN or an infinite value is possible, for
+all directions and all parameters in their ranges, or that it is proved that there are none. For
+each one that affects a result, a warning names line, column and values.
+The exit code is 1 if a result is negative or not finite for sampled directions or positions, or not
+finite for the values in such a warning, if sample and pdf disagree, or if the integral of a phase
+function is not 1. Negative densities and NaN are 0, and a pole of a density is only a warning.";
 
 /// Options of `shader check`.
 #[derive(Debug, clap::Args)]
@@ -37,6 +42,11 @@ are 0.";
 pub struct Args {
     #[command(flatten)]
     source: SourceArgs,
+
+    /// List also the operations that fail without effect on the result, and those for which no
+    /// fault was found but none could be excluded
+    #[arg(long)]
+    faults: bool,
 }
 
 /// Runs the command.
@@ -49,13 +59,21 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let time = median_time(|| {
         compile(&evaluated_function(&Shader::parse(&name, &text)?, &settings)?, target)
     })?;
-    let checks = match missing_input(&shader) {
+    let faults = match shader.textures().is_empty() {
+        true => Some(Faults::find(&shader, &settings)?),
+        false => None,
+    };
+    let mut checks = match missing_input(&shader) {
         Some(missing_input) => Checks::skipped(&shader, &missing_input),
         None if shader.kind() == ShaderKind::Density => {
             Checks::density(&shader, &settings, target)?
         }
-        None => Checks::scattering(&shader, &settings, target)?,
+        None => {
+            let is_reported = faults.as_ref().is_some_and(Faults::reach_integrand);
+            Checks::scattering(&shader, &settings, target, is_reported)?
+        }
     };
+    checks.failed |= faults.as_ref().is_some_and(Faults::fail);
     let property = |name: &str, text: String| vec![name.to_owned(), text];
     let mut properties = vec![match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => property("sides", describe_sides(&shader).into()),
@@ -63,6 +81,14 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }];
     properties.push(property("functions", functions(&shader)));
     properties.extend(checks.properties.into_iter().map(|(name, text)| property(name, text)));
+    match &faults {
+        Some(faults) => {
+            let labels = std::iter::once("faults").chain(std::iter::repeat(""));
+            let summary = std::iter::zip(labels, faults.summary());
+            properties.extend(summary.map(|(label, text)| property(label, text)));
+        }
+        None => properties.push(property("faults", "not checked: there are textures".into())),
+    }
     properties.push(property("loops", describe_loops(&shader, &point, &settings)));
     let evaluated = match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => "s".to_owned(),
@@ -111,6 +137,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     to_stdout(report.as_bytes())?;
     shader.warnings().iter().for_each(|warning| console::warn(&warning.one_line()));
     checks.warnings.iter().for_each(|warning| console::warn(warning));
+    if let Some(faults) = faults {
+        faults.print(args.faults);
+    }
     Ok(if checks.failed { Exit::Failed } else { Exit::Success })
 }
 
@@ -137,8 +166,14 @@ impl Checks {
         Checks { properties, warnings: vec![], failed: false }
     }
 
-    /// Checks a BRDF or a phase function.
-    fn scattering(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
+    /// Checks a BRDF or a phase function. `is_reported` says whether there is a warning about values
+    /// that are not finite.
+    fn scattering(
+        shader: &Shader,
+        settings: &Settings,
+        target: Target,
+        is_reported: bool,
+    ) -> Result<Checks, Error> {
         let mut checks = Checks { properties: vec![], warnings: vec![], failed: false };
         let program = Arc::new(Program::compile(&Arena::new(), shader, settings, target)?);
         let default =
@@ -154,7 +189,9 @@ impl Checks {
             }
             Ok(_) => "finite, none negative",
             Err(error) => {
-                checks.warnings.push(error.to_string());
+                if error.is_finite() || !is_reported {
+                    checks.warnings.push(error.to_string());
+                }
                 checks.failed = true;
                 "negative or not finite"
             }

@@ -6,6 +6,7 @@ mod check;
 mod csv;
 mod eval;
 mod evaluator;
+mod faults;
 mod files;
 mod inputs;
 mod list;

@@ -24,6 +24,13 @@ pub struct InvalidValue {
     wo: Vec3,
 }
 
+impl InvalidValue {
+    /// Whether the value is negative, rather than NaN or infinite.
+    pub fn is_finite(&self) -> bool {
+        self.value.is_finite()
+    }
+}
+
 impl fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [wi, wo] =

@@ -1,0 +1,139 @@
+//! Faults of shaders: what is proved holds for random inputs, and witnesses fail.
+
+use lightbound_shader::faults::{self, Outcome, Report};
+use lightbound_shader::random::Random;
+use lightbound_shader::{Entry, Settings, Shader, interpreter, passes};
+
+/// A shader with parameters `a`, from -1 to 1, and `b`, from 0 to 2, and this body of `brdf`.
+fn shader(body: &str) -> Shader {
+    let text = format!(
+        "struct Material {{
+            /// range: [-1, 1], default: 0.5
+            a: f32,
+            /// range: [0, 2], default: 1
+            b: f32,
+        }}
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}"
+    );
+    Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{}", error.one_line()))
+}
+
+fn report(shader: &Shader) -> Report {
+    faults::find(shader, Entry::Integrand, &Settings::default()).expect("the shader is valid")
+}
+
+/// The expression of the only operation that fails, and how it fails.
+fn only_fault(shader: &Shader) -> (&str, Outcome) {
+    let mut faults = report(shader).faults;
+    faults.retain(|fault| !matches!(fault.outcome, Outcome::Unknown { follows: true }));
+    let [fault] = &faults[..] else { panic!("{faults:?}") };
+    let location = fault.location.clone().expect("the text has an expression for it");
+    (&shader.text()[location], fault.outcome.clone())
+}
+
+#[test]
+fn faults_have_the_location_of_their_expression() {
+    for (body, expression) in [
+        ("let x = 2.0 * m.b; return vec3f(0.5 / x + m.a);", "0.5 / x"),
+        // The first of two equal operations.
+        ("let x = 0.5 / m.b; let y = 0.5 / m.b; return vec3f(x, y, 1.0);", "0.5 / m.b"),
+        ("var x = 1.0; if m.a > 0.0 { x /= m.b; } return vec3f(x);", "x /= m.b"),
+        (
+            "var x = 0.0; for (var i = 0; i < 3; i++) { x = max(x, 1.0 / m.b); } return vec3f(x);",
+            "1.0 / m.b",
+        ),
+        ("return vec3f(select(1.0 / m.b, 0.0, m.a > 0.0));", "1.0 / m.b"),
+    ] {
+        assert_eq!(only_fault(&shader(body)).0, expression, "{body}");
+    }
+    let called = Shader::parse(
+        "test.wgsl",
+        "fn inverse(x: f32) -> f32 { return 1.0 / x; }
+        fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(inverse(wi.x)); }",
+    );
+    assert_eq!(only_fault(&called.expect("it is valid")).0, "1.0 / x");
+}
+
+#[test]
+fn operations_run_only_where_the_program_runs_them() {
+    for body in [
+        "var x = 0.0; if m.b > 0.5 { x = 1.0 / m.b; } return vec3f(x);",
+        "if m.b == 0.0 { return vec3f(0.0); } return vec3f(m.b / m.b + log(1.0 + m.b));",
+        "if m.b <= 0.5 || m.a < 0.0 { return vec3f(0.0); } return vec3f(sqrt(m.a) / m.b);",
+        "var x = 1.0; while x < m.b { x += 0.5 / m.b; } return vec3f(min(x, 3.0));",
+        "return refract(-wi, vec3f(0.0, 0.0, 1.0), 1.5 + m.a);",
+    ] {
+        let report = report(&shader(body));
+        let affected =
+            report.faults.iter().any(|fault| matches!(&fault.outcome, Outcome::Happens(_)));
+        assert!(!affected, "{body}: {:?}", report.faults);
+    }
+}
+
+#[test]
+fn witnesses_name_only_the_inputs_that_matter() {
+    let (_, outcome) = only_fault(&shader("return wi * m.a / m.b;"));
+    let Outcome::Happens(witness) = outcome else { panic!("{outcome:?}") };
+    let names: Vec<&str> = witness.inputs.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!((names, &witness.inputs[0].words[..]), (vec!["b"], &[0][..]));
+    assert!(witness.result.is_some());
+}
+
+#[test]
+fn proofs_hold_for_random_inputs() {
+    let terms = [
+        "sqrt(m.a * m.a - 0.1)",
+        "1.0 / (m.b + 0.01)",
+        "log(m.b + wi.z)",
+        "acos(wi.x)",
+        "exp(50.0 * m.b)",
+        "1.0 / (m.a + 1.5)",
+        "pow(m.b, m.a)",
+        "sqrt(1.0 - wo.z * wo.z)",
+        "acos(dot(wi, wo))",
+        "normalize(wi + wo).x",
+        "1.0 / (wi.z + wo.z)",
+        "log(m.b * m.b + 1e-3)",
+        "inverseSqrt(m.b + m.a + 1.0)",
+        "m.a / (m.b * m.b - m.b + 0.5)",
+        "sqrt(m.b) / (1.0 + m.a)",
+        "smoothstep(m.a, 2.0, m.b)",
+    ];
+    let guards =
+        ["true", "m.a > 0.0", "m.b >= 0.25", "m.a != 0.5", "wi.z > wo.z", "m.a + m.b < 1.0"];
+    let mut random = Random::new(7);
+    let (mut proved, mut failing) = (0, 0);
+    for _ in 0..150 {
+        let [x, y] = [0; 2].map(|_| *random.pick(&terms));
+        let [p, q] = [0; 2].map(|_| *random.pick(&guards));
+        let body =
+            format!("var x = 1.0; if {p} {{ x = {x}; }} if {q} {{ x *= {y}; }} return vec3f(x);");
+        let shader = shader(&body);
+        let report = report(&shader);
+        let reaches = |outcome: &Outcome| matches!(outcome, Outcome::Happens(witness) if witness.result.is_some());
+        failing += usize::from(report.faults.iter().any(|fault| reaches(&fault.outcome)));
+        if !report.faults.is_empty() {
+            continue;
+        }
+        proved += 1;
+        let function = shader.function(Entry::Integrand, &Settings::default());
+        let point = passes::optimize(&function.expect("it is valid"));
+        for _ in 0..500 {
+            let mut unit = || {
+                let z = 1e-9f64.max(random.below(1000) as f64 / 999.0);
+                let angle = random.below(1000) as f64 * 0.00628;
+                let r = (1.0 - z * z).sqrt();
+                [r * angle.cos(), r * angle.sin(), z].map(|x| x as f32)
+            };
+            let [wi, wo] = [unit(), unit()];
+            let a = random.below(101) as f32 / 50.0 - 1.0;
+            let b = random.below(101) as f32 / 50.0;
+            let row: Vec<u32> =
+                [&wi[..], &wo, &[a, b]].concat().into_iter().map(f32::to_bits).collect();
+            let s = interpreter::run(&point, &[], &row, 1 << 20).expect("there are no loops");
+            let finite = s.iter().all(|&word| f32::from_bits(word).is_finite());
+            assert!(finite, "{body} is not finite for {:?}", [&wi[..], &wo, &[a, b]].concat());
+        }
+    }
+    assert!(proved >= 20 && failing >= 20, "{proved} proofs, {failing} shaders that fail");
+}

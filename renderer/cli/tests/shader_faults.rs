@@ -65,7 +65,7 @@ fn each_kind_of_fault_is_found() {
     ] {
         let dir = shader(body);
         let assert = dir.shader("check", &[]).assert().code(1);
-        assert.stderr(contains(format!("a.wgsl:8:")).and(contains(message)));
+        assert.stderr(contains("a.wgsl:8:").and(contains(message)));
     }
 }
 

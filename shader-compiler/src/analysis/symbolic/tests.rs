@@ -19,7 +19,7 @@ const MAX_CLAIMANTS: usize = 8;
 /// A claim about values in a region.
 #[derive(Clone, Debug)]
 enum Claim {
-    Range(Value, SymbolicRange),
+    Range(Value, Box<SymbolicRange>),
     Order([Value; 2], Order),
 }
 
@@ -101,7 +101,7 @@ impl Claims<'_> {
         let mut claims = vec![];
         for (k, &a) in values.iter().enumerate() {
             if self.function.ty(a) == Type::I32 {
-                claims.push(Claim::Range(a, ranges.range_of(a, at)));
+                claims.push(Claim::Range(a, Box::new(ranges.range_of(a, at))));
             }
             for &b in &values[..k] {
                 if self.function.ty(a) == self.function.ty(b) {

@@ -21,8 +21,11 @@ const MIN_OPERATIONS: f64 = 1e3;
 /// Nesting depth in the shapes of nested blocks.
 const DEPTH: usize = 64;
 
-/// The shapes of functions, with the function that generates one of about this many operations.
-const SHAPES: [(&str, fn(usize) -> Function); 8] = [
+/// Generates a function of about this many operations.
+type Generator = fn(usize) -> Function;
+
+/// The shapes of functions.
+const SHAPES: [(&str, Generator); 8] = [
     ("conditions", conditions),
     ("loops", loops),
     ("nested-ifs", |n| nested(n, DEPTH, false)),

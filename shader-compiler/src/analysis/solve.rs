@@ -1,15 +1,14 @@
 //! Static bounds analysis: the possible values of every value of a function (Clarberg et al. 2010
 //! §4.3).
 //!
-//! The values form a [graph], in which uses refer to values as [clipped](super::conditions) by the
+//! The values form a graph, in which uses refer to values as [clipped](super::conditions) by the
 //! conditions that are known there. Its strongly connected components (Tarjan 1972) are solved in
 //! dependence order, each to completion before the next one (Campos et al. 2012). Most consist of
 //! one value, which is evaluated once. In the others, bounds grow until parameters of loops are
-//! stable: at first by plain iteration, then by [widening] to a set of numbers, then to infinity.
-//! Iterations without widening recover precision (narrowing). Counters then limit the
-//! [growth] of other parameters. Every value of a component is
-//! evaluated again only if an operand changed, and its bounds change a limited number of times, so
-//! that time is linear in the size of the function.
+//! stable: at first by plain iteration, then by widening to a set of numbers, then to infinity.
+//! Iterations without widening recover precision (narrowing). Counters then limit the growth of
+//! other parameters. Every value of a component is evaluated again only if an operand changed, and
+//! its bounds change a limited number of times, so that time is linear in the size of the function.
 
 mod components;
 pub mod explain;

@@ -11,7 +11,7 @@
 //! - the endpoints of a condition allow an arm or a loop iteration that no member takes, since
 //!   interval arithmetic ignores the correlation of operands.
 //!
-//! Limits of [normalized vectors](super::normalized) and [powers](super::powers) never cross the
+//! Limits of normalized vectors and powers never cross the
 //! endpoints of the lowering by themselves. Naive and optimized code has no other refinements, so
 //! endpoints never cross there.
 //!

@@ -10,8 +10,8 @@
 //!   of the interval lowering, so bounds are never wider than without relations. The one exception:
 //!   [`Monotone`] adds less than the smallest normal number, 2⁻¹²⁶, to outputs below that number.
 //!
-//! Two of them make code cheaper, so naive and optimized code uses them, too: odd [powers], and
-//! limits of [normalized] vectors, which need no precondition.
+//! Two of them make code cheaper, so naive and optimized code uses them, too: odd powers, and
+//! limits of normalized vectors, which need no precondition.
 //!
 //! [`Relation::Support`] differs: it clamps the endpoints of one value. If the value is clamped for
 //! all unit vectors of a box, bounds contain all results and 0, and nothing more is guaranteed.

@@ -20,7 +20,7 @@ pub trait Sample: Copy + Debug + Send + Sync {
     fn min(self, other: Self) -> Self;
     /// Returns the maximum, channel by channel.
     fn max(self, other: Self) -> Self;
-    /// Returns bounds on the values that [`trilinear`] returns, channel by channel, for positions
+    /// Returns bounds on the values that `trilinear` returns, channel by channel, for positions
     /// from `t[0]` to `t[1]`, which are within [0, 1].
     fn bounds_between(t: [Vec3; 2], samples: [Self; 8]) -> [Self; 2];
 }

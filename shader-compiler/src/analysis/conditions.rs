@@ -244,7 +244,7 @@ impl Clip {
             return self.without(outside, other);
         };
         // Members for which the comparison is unordered are not limited.
-        if !is_ordered && other.nan {
+        if !is_ordered && (other.nan || self.always_runs(outside)) {
             return None;
         }
         let [least, greatest] = limits(other, side, is_strict);
@@ -269,10 +269,16 @@ impl Clip {
         })
     }
 
+    /// Whether the arm for a comparison that is false always runs: bounding code takes a comparison
+    /// with an interval to be possibly false if the scalar may be NaN.
+    fn always_runs(&self, scalar: &Floats) -> bool {
+        scalar.nan && !self.is_scalar_test
+    }
+
     /// Floats other than a constant.
     fn without(&self, outside: &Floats, other: &Floats) -> Option<Floats> {
         let [x, end] = other.pieces.hull()?;
-        if other.nan || x != end {
+        if other.nan || x != end || self.always_runs(outside) {
             return None;
         }
         let [below, above] = [
@@ -541,6 +547,34 @@ mod tests {
             let [below, above] = ["%2", "%3"].map(|name| *of(name).floats());
             assert_eq!((below.low(), below.nan), ((-3.0f32).next_up(), false));
             assert_eq!((above.high(), above.nan), (if nan { 1.0 } else { -2.0 }, true));
+        }
+    }
+
+    #[test]
+    fn arms_that_run_because_a_scalar_may_be_nan_do_not_limit_it() {
+        for comparison in ["lt q, x", "eq q, x"] {
+            let text = format!(
+                "fn f(x: f32, q: f32) -> (r: f32) {{
+                    %0 = {comparison}
+                    %1 = if %0 {{ %2 = sub x, q yield %2 }} else {{ yield q }}
+                    return %1
+                }}"
+            );
+            let point = parse(&text).unwrap();
+            let bounds = Floats::between(-1.0, 1.0);
+            let inputs = [bounds, Floats { nan: true, ..bounds }].map(Bounds::Float);
+            let inputs = [
+                Input { interval: true, bounds: inputs[0], axis: None },
+                Input { interval: false, bounds: inputs[1], axis: None },
+            ];
+            let Lifted { function, bounds, sunk, .. } =
+                lift::run(&point, &inputs, &[0], &Options::default());
+            let static_bounds = bounds[sunk.body.yields[0].index()];
+            for words in [[0.5, 1.0, -0.5], [0.5, 0.5, 0.5]] {
+                let endpoints =
+                    interpreter::run(&function, &[], &words.map(f32::to_bits), 1).unwrap();
+                assert!(endpoints.iter().all(|&end| static_bounds.contains(end)), "{endpoints:x?}");
+            }
         }
     }
 

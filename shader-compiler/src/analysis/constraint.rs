@@ -56,11 +56,6 @@ impl Constraint {
         Constraint { within: if replaces { within.hull() } else { within }, replaces }
     }
 
-    /// Whether code replaces endpoints, so that they may be anywhere in the bounds.
-    pub fn replaces(&self) -> bool {
-        self.replaces
-    }
-
     /// Narrows bounds by the constraint.
     pub fn apply(&self, bounds: &Bounds) -> Bounds {
         let bounds = if self.replaces { bounds.hull() } else { *bounds };

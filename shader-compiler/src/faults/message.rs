@@ -10,7 +10,6 @@ use naga::MathFunction as Fun;
 enum Operation {
     Division,
     Remainder,
-    Normalize,
     Smoothstep,
     Sqrt,
     InverseSqrt,
@@ -25,7 +24,6 @@ enum Operation {
 impl Fault {
     fn operation(&self) -> Operation {
         match (self.builtin, self.op) {
-            (Some(Fun::Normalize), _) => Operation::Normalize,
             (Some(Fun::Pow), _) => Operation::Pow,
             (_, Op::Div | Op::SDiv | Op::UDiv) => Operation::Division,
             (_, Op::Rem | Op::SRem | Op::URem) => Operation::Remainder,
@@ -45,7 +43,6 @@ impl Fault {
     pub fn problem(&self) -> &'static str {
         use FaultKind::*;
         match (self.kind, self.operation()) {
-            (DivisionByZero, Operation::Normalize) => "normalize of a zero vector",
             (DivisionByZero, Operation::Remainder) => "remainder of a division by zero",
             (DivisionByZero, Operation::Smoothstep) => "smoothstep with equal edges",
             (DivisionByZero, _) => "division by zero",
@@ -70,7 +67,6 @@ impl Fault {
     pub fn remedy(&self) -> &'static str {
         use FaultKind::*;
         match (self.kind, self.operation()) {
-            (_, Operation::Normalize) => "return early where the vector is zero",
             (_, Operation::Smoothstep) => "keep the edges apart",
             (_, Operation::Division | Operation::Remainder) => {
                 "keep the divisor away from 0, as in `max(x, 1e-6)`"

@@ -122,7 +122,7 @@ fn tightened(related: &RelationInfo, value: Value) -> String {
     let support = (related.support == Some(value)).then_some(Relation::Support);
     let relations: Relations = related.refinements[value.index()]
         .iter()
-        .map(Refinement::relation)
+        .filter_map(Refinement::relation)
         .chain(support)
         .collect();
     let names: Vec<_> = relations.iter().map(Relation::name).collect();

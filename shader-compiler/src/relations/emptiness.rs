@@ -60,8 +60,7 @@ impl EmptinessWalk<'_> {
                         .operation(*value)
                         .expect("statements define operations");
                     let crosses = |refinement: &Refinement| {
-                        !matches!(refinement, Refinement::Clamp(_) | Refinement::Power(_))
-                            && can_cross(refinement.relation(), is_nested)
+                        refinement.relation().is_some_and(|relation| can_cross(relation, is_nested))
                     };
                     let may_cross_here =
                         self.related.refinements[value.index()].iter().any(crosses);

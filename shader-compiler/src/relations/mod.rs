@@ -119,8 +119,6 @@ pub enum Relation {
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
-    /// Odd powers, computed as products of one value.
-    Powers,
     /// Products of x and c − x.
     Products,
     /// Polynomials of one value, in functions without unit vectors.
@@ -141,7 +139,6 @@ impl Relation {
         Relation::Support,
         Relation::Order,
         Relation::Quotients,
-        Relation::Powers,
         Relation::Products,
         Relation::Polynomials,
         Relation::Mixtures,
@@ -158,7 +155,6 @@ impl Relation {
             Relation::Support => "support",
             Relation::Order => "order",
             Relation::Quotients => "quotients",
-            Relation::Powers => "powers",
             Relation::Products => "products",
             Relation::Polynomials => "polynomials",
             Relation::Mixtures => "mixtures",
@@ -185,7 +181,6 @@ impl Relation {
             Relation::Support => "Products with max(z, 0) are nonzero only where z > 0",
             Relation::Order => "Order of values, from minima, maxima, comparisons and branches",
             Relation::Quotients => "Quotients of sums over the same terms, such as weighted means",
-            Relation::Powers => "Odd powers, such as x x x, are monotone in x",
             Relation::Products => "Products x (c - x)",
             Relation::Polynomials => {
                 "Polynomials of one value, such as x x (3 - 2 x), in densities"
@@ -278,13 +273,13 @@ pub enum Refinement {
 }
 
 impl Refinement {
-    /// The relation that yields it.
-    pub fn relation(&self) -> Relation {
-        match self {
+    /// The relation that yields it; `None` if all modes have it.
+    pub fn relation(&self) -> Option<Relation> {
+        Some(match self {
+            Refinement::Power(_) | Refinement::Clamp(_) => return None,
             Refinement::AtLeast(_) => Relation::Unit,
             Refinement::Monotone(_) => Relation::Monotone,
             Refinement::Dot(dot) => dot.relation(),
-            Refinement::Power(_) => Relation::Powers,
             Refinement::Order(_) => Relation::Order,
             Refinement::Quotient(_) => Relation::Quotients,
             Refinement::Product(_) => Relation::Products,
@@ -292,10 +287,9 @@ impl Refinement {
             Refinement::Mixture(_) => Relation::Mixtures,
             Refinement::Squares(_) => Relation::Squares,
             Refinement::SquaredLength(_)
-            | Refinement::Clamp(_)
             | Refinement::NormalizedComponent(_)
             | Refinement::HalfVectorDot(_) => Relation::Half,
-        }
+        })
     }
 
     /// The values from which the endpoints are computed. The refined value depends on them.

@@ -100,7 +100,7 @@ pub(super) fn clamp_constraint() -> Constraint {
 /// that only holds for unit vectors.
 pub(super) fn may_cross(point: &PointShader<'_>, related: &RelationInfo, z: Value) -> bool {
     let needs_unit_vectors = |refinement: &Refinement| {
-        !matches!(refinement, Refinement::Clamp(_)) && refinement.relation().needs_unit_vectors()
+        refinement.relation().is_some_and(super::Relation::needs_unit_vectors)
     };
     // Results of loops and ifs may depend on anything.
     let is_joined = |data: &ValueData| matches!(data.def, Def::Param | Def::Result);

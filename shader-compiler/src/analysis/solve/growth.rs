@@ -6,8 +6,8 @@
 //! |a| ≥ 1. The number of iterations n follows from counters: if an integer that does not wrap is
 //! at least s greater after each iteration, there are at most (its maximum − its first value) ÷ s.
 //!
-//! This also holds for the endpoints that bounding code computes, because it only uses operations
-//! whose interval lowerings are interval arithmetic.
+//! Only scalars are limited, which bounding code computes like the point shader. Relations replace
+//! endpoints of intervals by others.
 
 use super::graph::{NodeId, Source};
 use super::{Bounds, Solver};
@@ -282,12 +282,7 @@ impl Solver<'_, '_> {
         let operands = self.graph.operands(id);
         let of = |k: usize| self.form(nodes, forms, operands[k]);
         let range = |k: usize| range_of(&self.bounds[operands[k] as usize]);
-        let is_replaced = self
-            .facts
-            .constraints
-            .as_ref()
-            .is_some_and(|constraints| constraints[node.value.index()].replaces());
-        if is_replaced {
+        if self.is_interval[node.value.index()] {
             return None;
         }
         // A sum with one operand that depends on another parameter.

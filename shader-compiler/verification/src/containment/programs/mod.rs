@@ -57,7 +57,7 @@ mod tests {
     use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
     use lightbound_shader::frontend::{Settings, Shader};
     use lightbound_shader::lift::Options;
-    use lightbound_shader::relations::{Relation, Relations};
+    use lightbound_shader::relations::{Refinement, Relation, Relations};
     use std::collections::BTreeMap;
 
     /// Names of features, without idioms.
@@ -225,7 +225,7 @@ mod tests {
             let lifted = integrand
                 .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
             let refinements =
-                lifted.related.refinements.iter().flatten().map(|refinement| refinement.relation());
+                lifted.related.refinements.iter().flatten().filter_map(Refinement::relation);
             let support = lifted.related.support.map(|_| Relation::Support);
             for relation in refinements.chain(support).collect::<BTreeSet<_>>() {
                 *found.entry(relation).or_insert(0) += 1;

@@ -552,29 +552,32 @@ mod tests {
 
     #[test]
     fn arms_that_run_because_a_scalar_may_be_nan_do_not_limit_it() {
-        for comparison in ["lt q, x", "eq q, x"] {
+        // In each case, all members take the first arm.
+        for (comparison, x, q, values) in [
+            ("lt q, x", [-1.0, 1.0], [-2.0, 2.0], [0.5, 1.0, -1.5]),
+            ("eq q, x", [0.5, 0.5], [0.5, 2.0], [0.5, 0.5, 0.5]),
+        ] {
             let text = format!(
                 "fn f(x: f32, q: f32) -> (r: f32) {{
                     %0 = {comparison}
-                    %1 = if %0 {{ %2 = sub x, q yield %2 }} else {{ yield q }}
+                    %1 = if %0 {{ yield 0.0 }} else {{ %2 = mul q, 2.0 yield %2 }}
                     return %1
                 }}"
             );
             let point = parse(&text).unwrap();
-            let bounds = Floats::between(-1.0, 1.0);
-            let inputs = [bounds, Floats { nan: true, ..bounds }].map(Bounds::Float);
-            let inputs = [
-                Input { interval: true, bounds: inputs[0], axis: None },
-                Input { interval: false, bounds: inputs[1], axis: None },
-            ];
+            let [x, q] = [x, q].map(|[low, high]| Floats::between(low, high));
+            let inputs =
+                [(true, x), (false, Floats { nan: true, ..q })].map(|(interval, bounds)| Input {
+                    interval,
+                    bounds: Bounds::Float(bounds),
+                    axis: None,
+                });
             let Lifted { function, bounds, sunk, .. } =
                 lift::run(&point, &inputs, &[0], &Options::default());
+            let words = values.map(f32::to_bits);
+            let endpoints = interpreter::run(&function, &[], &words, 1).unwrap();
             let static_bounds = bounds[sunk.body.yields[0].index()];
-            for words in [[0.5, 1.0, -0.5], [0.5, 0.5, 0.5]] {
-                let endpoints =
-                    interpreter::run(&function, &[], &words.map(f32::to_bits), 1).unwrap();
-                assert!(endpoints.iter().all(|&end| static_bounds.contains(end)), "{endpoints:x?}");
-            }
+            assert!(endpoints.iter().all(|&end| static_bounds.contains(end)), "{endpoints:x?}");
         }
     }
 

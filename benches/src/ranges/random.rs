@@ -38,7 +38,7 @@ struct Tally {
     violations: u64,
     /// Programs for which the analysis panicked.
     panics: u64,
-    /// Variables of programs of which all inputs were enumerated.
+    /// Variables of programs that ran for all inputs.
     enumerated: u64,
     /// How many of them have an exact endpoint: the lower, the upper one.
     exact: [u64; 2],

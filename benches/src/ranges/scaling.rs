@@ -368,7 +368,7 @@ fn nested_ifs(maker: &mut Maker, stmts: &mut Vec<Stmt>, x: Value, depth: usize) 
     result
 }
 
-/// Appends loops of which each runs as often as the counter of the outer one says. Returns the sum.
+/// Appends nested loops. The counter of the outer loop limits the inner one. Returns the sum.
 fn nested_loops(maker: &mut Maker, stmts: &mut Vec<Stmt>, x: Value, depth: usize) -> Value {
     let (zero, one, limit) = (maker.int(0), maker.int(1), maker.int(10));
     // From the outermost to the innermost: the parameters, which are a counter and a sum.
@@ -400,8 +400,8 @@ fn nested_loops(maker: &mut Maker, stmts: &mut Vec<Stmt>, x: Value, depth: usize
     inner_result.unwrap_or(x)
 }
 
-/// A loop with this many parameters, of which each depends on the next one: its values are one
-/// strongly connected component, with the exception of the condition.
+/// A loop with this many parameters. Each depends on the next one, so all values but the condition
+/// are one strongly connected component.
 fn component(n: usize, params: usize) -> Function {
     let (mut maker, a, _) = Maker::new();
     let (zero, one, limit) = (maker.int(0), maker.int(1), maker.int(1000));

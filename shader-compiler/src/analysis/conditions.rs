@@ -18,8 +18,7 @@
 //! Integers are clipped if they are scalars. A loop exits if its condition is false for all members,
 //! which also clips the scalars that it returns, if the condition is a scalar.
 
-use super::solve::{self, Facts};
-use crate::interval::{Bounds, Floats, Ints, Nan, Pieces};
+use crate::interval::{Bounds, Floats, Ints, Pieces};
 use crate::ir::{Block, Function, If, Loop, Op, Stmt, Type, Value};
 use std::collections::HashMap;
 
@@ -190,15 +189,6 @@ impl Clips {
     pub fn of_scalars(function: &Function, is_interval: &[bool]) -> Clips {
         let bounds: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
         Clips::find(function, is_interval, &bounds)
-    }
-
-    /// The clips of a function that computes one point, from the bounds of its inputs.
-    pub fn of_point(function: &Function, inputs: &[Bounds]) -> Clips {
-        let scalars = vec![false; function.len()];
-        let clips = Clips::of_scalars(function, &scalars);
-        let facts = Facts { clips: Some(&clips), ..Facts::default() };
-        let bounds = solve::run(function, &scalars, inputs, Nan::Ignore, facts);
-        Clips::find(function, &scalars, &bounds)
     }
 
     /// The clips in an arm of the if, or in the body of the loop, with these results. If `truth` is
@@ -467,7 +457,9 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::solve::{self, Facts};
     use crate::interpreter;
+    use crate::interval::Nan;
     use crate::ir::text::parse;
     use crate::lift::{self, Input, Lifted, Options};
 

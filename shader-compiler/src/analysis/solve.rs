@@ -78,14 +78,6 @@ pub fn run(
     Ranges::solve(function, is_interval, inputs, nan, facts).of_values(function)
 }
 
-/// Computes the static bounds of each value of a function that computes one point, from the bounds
-/// of the inputs.
-pub fn run_scalar(function: &Function, inputs: &[Bounds], effort: Effort) -> Vec<Bounds> {
-    let clips = Clips::of_point(function, inputs);
-    let facts = Facts { clips: Some(&clips), effort, ..Facts::default() };
-    run(function, &vec![false; function.len()], inputs, Nan::Ignore, facts)
-}
-
 /// The static bounds of a function's values, and of values where a condition is known.
 struct Ranges<'f> {
     graph: Graph<'f>,

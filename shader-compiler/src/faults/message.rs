@@ -4,8 +4,8 @@ use super::{Fault, FaultKind};
 use crate::ir::Op;
 use naga::MathFunction as Fun;
 
-/// The function of which an operation, or the built-in function that it belongs to, is undefined
-/// for some arguments.
+/// The function that is undefined for some arguments: an operation, or the built-in function that
+/// it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Division,

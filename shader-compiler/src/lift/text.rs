@@ -1,10 +1,9 @@
 //! Listings of the stages from a point shader to its bounding shader: the values that are
 //! intervals, static bounds, selected cases, and the resulting code.
 
-use super::Lifted;
-use crate::analysis::conditions::Clips;
+use super::{Lifted, find_clips};
 use crate::analysis::solve::explain::Explainer;
-use crate::interval::Bounds;
+use crate::interval::{Bounds, Nan};
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Annotations, annotated, name};
 use crate::ir::{Function, Stmt, Value};
@@ -38,7 +37,8 @@ impl Lifted {
 
     fn explained<T>(&self, f: impl FnOnce(Explainer<'_>) -> T) -> T {
         let inputs: Vec<_> = self.inputs.iter().map(|input| input.bounds).collect();
-        let clips = Clips::of_point(&self.sunk, &inputs);
+        let scalars = vec![false; self.sunk.len()];
+        let clips = find_clips(&self.sunk, &scalars, &inputs, Nan::Ignore);
         f(Explainer::new(&self.sunk, &inputs, &clips))
     }
 
@@ -164,8 +164,9 @@ impl Annotations for OriginNotes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::conditions::Clips;
     use crate::analysis::solve;
-    use crate::interval::{Floats, Nan};
+    use crate::interval::Floats;
     use crate::ir::text::parse;
     use crate::lift::{BoundSides, Input, LoweredCase, Options, classify};
     use crate::passes;

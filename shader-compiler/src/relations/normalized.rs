@@ -33,7 +33,7 @@ pub(super) struct Candidate {
     value: Value,
     /// S.
     squared_length: Value,
-    /// The terms of S other than the square of the component, none of which may be negative.
+    /// The other terms of S. The limit holds if none is negative.
     others: Vec<Value>,
 }
 

@@ -278,6 +278,7 @@ mod tests {
     use super::*;
     use crate::interval::Floats;
     use crate::ir::text::parse;
+    use crate::lift::find_clips;
 
     const TEXT: &str = "fn f(x: f32, y: f32) -> (r: f32) {
         %0 = mul y, 2.0
@@ -297,7 +298,8 @@ mod tests {
         let inputs = [[-1.0, 1.0], [2.0, 3.0]].map(|[low, high]| {
             Bounds::Float(Floats { negative_zero: false, ..Floats::between(low, high) })
         });
-        let clips = Clips::of_point(&function, &inputs);
+        let scalars = vec![false; function.len()];
+        let clips = find_clips(&function, &scalars, &inputs, Nan::Ignore);
         f(Explainer::new(&function, &inputs, &clips))
     }
 

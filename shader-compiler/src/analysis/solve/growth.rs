@@ -338,15 +338,20 @@ impl Solver<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::solve::{Effort, run_scalar};
+    use crate::analysis::solve::{self, Effort, Facts};
+    use crate::interval::Nan;
     use crate::ir::Value;
     use crate::ir::text::{name, parse};
+    use crate::lift::find_clips;
 
     /// The hull of a value of a function of x, from 0.5 to 1, and n, from 0 to 20.
     fn hull(body: &str, value: &str, effort: Effort) -> [f64; 2] {
         let function = parse(&format!("fn f(x: f32, n: i32) -> (r: f32) {{ {body} }}")).unwrap();
         let inputs = [Bounds::Float(Floats::between(0.5, 1.0)), Bounds::Int(Pieces::one(0, 20))];
-        let bounds = run_scalar(&function, &inputs, effort);
+        let scalars = vec![false; function.len()];
+        let clips = find_clips(&function, &scalars, &inputs, Nan::Ignore);
+        let facts = Facts { clips: Some(&clips), effort, ..Facts::default() };
+        let bounds = solve::run(&function, &scalars, &inputs, Nan::Ignore, facts);
         let named = |&k: &usize| name(&function, Value(k as u32)) == value;
         let index = (0..function.len()).find(named).expect("the value exists");
         match &bounds[index] {

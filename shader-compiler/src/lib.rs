@@ -143,6 +143,7 @@ pub mod random;
 mod range;
 pub mod relations;
 pub mod scattering;
+pub mod specialize;
 pub mod target;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -79,14 +79,15 @@ pub fn run(
 }
 
 /// The static bounds of a function's values, and of values where a condition is known.
-struct Ranges<'f> {
+pub(crate) struct Ranges<'f> {
     graph: Graph<'f>,
     /// The bounds of each node.
     bounds: Vec<Bounds>,
 }
 
 impl<'f> Ranges<'f> {
-    fn solve(
+    /// Computes them; see [`run`].
+    pub(crate) fn solve(
         function: &'f Function,
         is_interval: &[bool],
         inputs: &[Bounds],
@@ -115,7 +116,7 @@ impl<'f> Ranges<'f> {
     }
 
     /// The bounds of each value where it is defined.
-    fn of_values(&self, function: &Function) -> Vec<Bounds> {
+    pub(crate) fn of_values(&self, function: &Function) -> Vec<Bounds> {
         let mut bounds: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
         for (node, known) in std::iter::zip(&self.graph.nodes, &self.bounds) {
             // Empty bounds mean unreachable code, which must not rely on them.
@@ -124,6 +125,14 @@ impl<'f> Ranges<'f> {
             }
         }
         bounds
+    }
+
+    /// The bounds of the operand at index `operand` of an operation, with the conditions that are
+    /// known there. `None` if the code is unreachable.
+    pub(crate) fn of_operand(&self, value: Value, operand: usize) -> Option<Bounds> {
+        let node = self.graph.definition(value)?;
+        let bounds = self.bounds[self.graph.operands(node)[operand] as usize];
+        (!bounds.is_empty()).then_some(bounds)
     }
 }
 

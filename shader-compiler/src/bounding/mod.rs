@@ -59,6 +59,7 @@ use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, BoundSides, Input, Lifted, Options};
 use crate::passes::{self, unroll};
 use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations};
+use crate::specialize::specialize;
 use crate::target::Target;
 use crate::texture::Texture;
 pub use directions::{Direction, Precondition, PreconditionError};
@@ -117,6 +118,8 @@ pub struct Integrand {
     frame: Frame,
     sides: SurfaceSides,
     parameters: Vec<Parameter>,
+    /// Bounds on each word of the parameters, if it is specialized.
+    known: Option<Vec<Bounds>>,
 }
 
 impl Integrand {
@@ -175,7 +178,27 @@ impl Integrand {
             frame,
             sides: shader.sides(),
             parameters: parameters.to_vec(),
+            known: None,
         })
+    }
+
+    /// Specializes the function for parameters within bounds, one for each word. Inputs stay, and
+    /// so do results, but for signs of zeros.
+    ///
+    /// # Panics
+    ///
+    /// Unless there are bounds for each word of the parameters.
+    pub fn specialize(self, parameters: Vec<Bounds>) -> Integrand {
+        let limit = match self.kind {
+            ShaderKind::Density => MAX_POSITION,
+            ShaderKind::Brdf | ShaderKind::Phase => MAX_UNIT_COMPONENT,
+        };
+        let arguments = self.point.inputs.len() - parameters.len();
+        let mut inputs = vec![Bounds::Float(Floats::between(-limit, limit)); arguments];
+        inputs.extend_from_slice(&parameters);
+        let is_signed = vec![false; self.point.outputs.len()];
+        let point = specialize(&self.point, &inputs, &is_signed);
+        Integrand { point, known: Some(parameters), ..self }
     }
 
     /// Replaces the bounded colour by its luminance. A density stays as it is.
@@ -199,12 +222,15 @@ impl Integrand {
 
     /// Describes all inputs.
     pub fn inputs(&self, intervals: IntervalInputs, ranges: Ranges) -> Vec<Input> {
-        let parameters = self
-            .parameters
-            .iter()
-            .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, ranges), p.size));
-        let arguments =
-            self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
+        let parameters: Vec<_> = match &self.known {
+            Some(known) => known.clone(),
+            None => self
+                .parameters
+                .iter()
+                .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, ranges), p.size))
+                .collect(),
+        };
+        let arguments = self.point.inputs.len() - parameters.len();
         let bounds_of_arguments =
             self.point.inputs[..arguments].iter().map(|port| match (ranges, &port.name[..]) {
                 (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
@@ -257,7 +283,7 @@ impl Integrand {
 }
 
 /// Static bounds on each word of a parameter.
-fn parameter_bounds(parameter: &Parameter, ranges: Ranges) -> Bounds {
+pub fn parameter_bounds(parameter: &Parameter, ranges: Ranges) -> Bounds {
     let [low, high] = parameter.range;
     match parameter.scalar {
         Scalar::Bool => Bounds::all(Type::Bool),

@@ -34,6 +34,17 @@ pub enum Setting {
     Varying(Param),
 }
 
+/// What is known about a word of the parameters at all points of a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KnownWord {
+    /// Its bits.
+    Constant(u32),
+    /// It is in the parameter's range.
+    InRange,
+    /// Nothing.
+    Unknown,
+}
+
 /// An index of refraction that depends on the wavelength.
 #[derive(Clone, Debug)]
 struct DispersiveParameter {
@@ -129,6 +140,18 @@ impl ShaderInstance {
     pub fn constants(&self) -> Option<&[u32]> {
         let is_constant = self.varying.is_empty() && self.dispersive.is_none();
         is_constant.then_some(&*self.constants)
+    }
+
+    /// Returns what is known about each word of the parameters.
+    pub fn known_words(&self) -> Vec<KnownWord> {
+        let mut words: Vec<_> = self.constants.iter().map(|&x| KnownWord::Constant(x)).collect();
+        for v in &self.varying {
+            words[v.first as usize..][..v.size as usize].fill(KnownWord::InRange);
+        }
+        if let Some(parameter) = &self.dispersive {
+            words[parameter.word] = KnownWord::Unknown;
+        }
+        words
     }
 
     /// Returns whether parameters depend on the footprint of lookups.

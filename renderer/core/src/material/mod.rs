@@ -19,6 +19,7 @@ pub mod measured;
 pub mod parameters;
 mod program;
 pub mod self_check;
+mod specialization;
 mod specular;
 
 use crate::texture::Param;
@@ -27,6 +28,7 @@ pub use bump::BumpMap;
 pub use dispersion::{DispersiveIndex, PathWavelength};
 pub use instance::{Setting, ShaderInstance};
 pub use program::{Program, ProgramError, ShaderBinding};
+pub use specialization::specialize_programs;
 pub use specular::{Conductor, Specular, SpecularSample};
 
 /// A material of the scene.
@@ -61,6 +63,14 @@ impl Material {
     /// Creates a material without a shader.
     pub fn specular(specular: Specular) -> Material {
         Material::Surface { specular: Some(specular), scattering: None, bump: None }
+    }
+
+    /// Returns the shader of a surface, if it has one.
+    pub fn shader_mut(&mut self) -> Option<&mut ShaderInstance> {
+        match self {
+            Material::Surface { scattering, .. } => scattering.as_mut(),
+            Material::Mix { .. } | Material::Interface => None,
+        }
     }
 
     /// Sets the bump map.

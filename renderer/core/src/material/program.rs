@@ -3,6 +3,10 @@
 use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::builder::rewrite::depends;
+use lightbound_shader::interval::{Bounds, Floats};
+use lightbound_shader::ir::{Function, Port, Type};
+use lightbound_shader::relations::MAX_UNIT_COMPONENT;
+use lightbound_shader::specialize::{cost, output_bounds, specialize};
 use lightbound_shader::{
     Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
     ShaderKind, SurfaceSides, Target, Texture, passes, scattering,
@@ -37,6 +41,17 @@ pub struct Program {
     /// The parsed source.
     shader: Shader,
     settings: Settings,
+    functions: Arc<Functions>,
+    /// Bounds on each word of the material parameters for which the program is specialized.
+    known: Option<Vec<Bounds>>,
+}
+
+/// The functions of a program for any parameters.
+#[derive(Debug)]
+struct Functions {
+    setup: Option<Function>,
+    evaluate: Function,
+    scatter: Function,
 }
 
 /// Why a shader cannot be used.
@@ -76,7 +91,7 @@ impl Program {
         settings: &Settings,
         target: Target,
     ) -> Result<Program, ProgramError> {
-        let kernel = |function| Kernel::compile(arena, &passes::lower(&function), target);
+        let kernel = |function: &Function| Kernel::compile(arena, &passes::lower(function), target);
         let surface: usize =
             shader.surface_parameters().iter().map(|parameter| parameter.size).sum();
         assert!(
@@ -84,19 +99,92 @@ impl Program {
             "a surface point has {surface} words in the compiler, but {} in the renderer",
             Program::SURFACE_WORDS
         );
+        let functions = Functions {
+            setup: scattering::setup(shader, settings)?,
+            evaluate: scattering::evaluate(shader, settings)?,
+            scatter: scattering::scatter(shader, settings)?,
+        };
         Ok(Program {
             name: shader.name().to_owned(),
             sides: shader.sides(),
-            setup: scattering::setup(shader, settings)?.map(kernel).transpose()?,
-            evaluate: kernel(scattering::evaluate(shader, settings)?)?,
-            scatter: kernel(scattering::scatter(shader, settings)?)?,
+            setup: functions.setup.as_ref().map(kernel).transpose()?,
+            evaluate: kernel(&functions.evaluate)?,
+            scatter: kernel(&functions.scatter)?,
             settable: shader.settable().to_vec(),
             diffuse_words: diffuse_words(shader.members()),
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
             shader: shader.clone(),
             settings: Settings { setup: Setup::Precomputed, ..settings.clone() },
+            functions: Arc::new(functions),
+            known: None,
         })
+    }
+
+    /// Compiles the program for settable parameters within bounds, one for each word: the code
+    /// computes the same, but for signs of zeros. Returns `None` if it would not be much cheaper.
+    ///
+    /// # Errors
+    /// If the code cannot be compiled.
+    ///
+    /// # Panics
+    /// Unless there are bounds for each word of the settable parameters.
+    pub fn specialize(
+        &self,
+        arena: &Arena,
+        settable: &[Bounds],
+    ) -> Result<Option<Program>, CompileError> {
+        let general = &*self.functions;
+        let any = Bounds::all(Type::F32);
+        let (setup, mut parameters) = match &general.setup {
+            None => (None, settable.to_vec()),
+            Some(setup) => {
+                let inputs = [&[any; Program::SURFACE_WORDS], settable].concat();
+                let setup = specialize(setup, &inputs, &vec![true; setup.outputs.len()]);
+                let parameters = output_bounds(&setup, &inputs);
+                (Some(setup), parameters[..self.parameter_words].to_vec())
+            }
+        };
+        // Lobes are told apart by setting the albedo of diffuse lobes to 0.
+        for &word in &self.diffuse_words {
+            parameters[word] = parameters[word].join(&Bounds::constant(Type::F32, 0));
+        }
+        let number = Bounds::Float(Floats::between(0.0, 1.0));
+        let component = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
+        let with_parameters = |function: &Function, arguments: &[Bounds]| {
+            let is_direction = |port: &Port| port.name.starts_with("wi.");
+            let is_signed: Vec<_> = function.outputs.iter().map(is_direction).collect();
+            specialize(function, &[arguments, &parameters].concat(), &is_signed)
+        };
+        let special = Functions {
+            setup,
+            evaluate: with_parameters(&general.evaluate, &[component; 6]),
+            scatter: with_parameters(
+                &general.scatter,
+                &[number, number, component, component, component],
+            ),
+        };
+        let saved = general.cost().saturating_sub(special.cost());
+        if saved < MIN_SAVED_COST.max(general.cost() / MIN_SAVED_FRACTION) {
+            return Ok(None);
+        }
+        let target = self.target();
+        let kernel = |function: &Function| Kernel::compile(arena, &passes::lower(function), target);
+        Ok(Some(Program {
+            name: self.name.clone(),
+            sides: self.sides,
+            setup: special.setup.as_ref().map(kernel).transpose()?,
+            evaluate: kernel(&special.evaluate)?,
+            scatter: kernel(&special.scatter)?,
+            settable: self.settable.clone(),
+            parameter_words: self.parameter_words,
+            diffuse_words: self.diffuse_words.clone(),
+            has_sampler: self.has_sampler,
+            shader: self.shader.clone(),
+            settings: self.settings.clone(),
+            functions: self.functions.clone(),
+            known: Some(parameters),
+        }))
     }
 
     /// Returns whether the shader is a BRDF or a phase function.
@@ -108,7 +196,14 @@ impl Program {
     /// members of `Material` instead of the settable parameters, and is bit-identical to s as
     /// `evaluate` computes it.
     pub fn integrand(&self) -> Result<Integrand, ShaderError> {
-        Integrand::new(&self.shader, &self.settings, Frame::Local)
+        Ok(self.specialized(Integrand::new(&self.shader, &self.settings, Frame::Local)?))
+    }
+
+    fn specialized(&self, integrand: Integrand) -> Integrand {
+        match &self.known {
+            Some(known) => integrand.specialize(known.clone()),
+            None => integrand,
+        }
     }
 
     /// Returns whether the BRDF depends on the direction to the light.
@@ -130,7 +225,7 @@ impl Program {
 
     /// Returns [`Program::integrand`] without the cosine.
     pub fn brdf_integrand(&self) -> Result<Integrand, ShaderError> {
-        Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
+        Ok(self.specialized(Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)?))
     }
 
     /// Returns the shader's warnings, a line each.
@@ -146,6 +241,18 @@ impl Program {
     /// Returns the target of the compiled code.
     pub fn target(&self) -> Target {
         self.evaluate.target()
+    }
+}
+
+/// The cost that a specialized program must save at least, in cheap operations, and the fraction
+/// of the cost, as a divisor. Batches of paths are smaller if materials share no code.
+const MIN_SAVED_COST: u32 = 60;
+const MIN_SAVED_FRACTION: u32 = 10;
+
+impl Functions {
+    /// The approximate cost of a path vertex.
+    fn cost(&self) -> u32 {
+        self.setup.as_ref().map_or(0, cost) + cost(&self.evaluate) + cost(&self.scatter)
     }
 }
 

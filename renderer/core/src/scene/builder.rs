@@ -5,7 +5,9 @@ use crate::accel::{self, AccelError, AccelKind};
 use crate::camera::Camera;
 use crate::geometry::{Geometry, Primitive, Shape};
 use crate::light::{AnyLight, AreaLight, Lights};
-use crate::material::{Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance};
+use crate::material::{
+    Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance, specialize_programs,
+};
 use crate::medium::{Field, Medium, MediumInterface};
 use glam::DVec3;
 use lightbound_math::{Transform, Vec3};
@@ -265,6 +267,9 @@ impl SceneBuilder {
     /// # Errors
     /// If the acceleration structure cannot be built.
     pub fn build(mut self, camera: Camera) -> Result<Scene, AccelError> {
+        let instances = self.materials.iter_mut().filter_map(Material::shader_mut);
+        let phases = self.media.iter_mut().map(|medium| &mut medium.phase);
+        specialize_programs(&mut self.shaders, instances.chain(phases));
         self.geometry.world = 0..self.geometry.primitives.len() as u32;
         let geometry = Arc::new(self.geometry);
         let accel = accel::build(AccelKind::Auto, geometry.clone())?;

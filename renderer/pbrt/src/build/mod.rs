@@ -38,6 +38,7 @@ use lightbound::choice::Choice;
 use lightbound::geometry::{Motion, MotionError};
 use lightbound::light::{EmissionImage, LightGroups, Lights};
 use lightbound::material::measured::MeasuredBrdf;
+use lightbound::material::{Material, specialize_programs};
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings, ShadowTerminator};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
@@ -186,7 +187,7 @@ fn build_scene(
     let integrator = builder.integrator(description, overrides)?;
     builder.build_textures(description)?;
     builder.build_media(description, overrides)?;
-    let materials = builder.materials(description)?;
+    let mut materials = builder.materials(description)?;
     let context = RenderContext {
         origin,
         transform_times: description.transform_times,
@@ -195,8 +196,11 @@ fn build_scene(
     };
     let mut lights = builder.lights(description, &context)?;
     let shapes = builder.shapes(description, &materials, &context, &mut lights)?;
-    let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
-    let (light_groups, media) = (builder.light_groups, builder.media);
+    let (mut shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
+    let (light_groups, mut media) = (builder.light_groups, builder.media);
+    let phases = media.media.iter_mut().map(|medium| &mut medium.phase);
+    let surfaces = materials.materials.iter_mut().filter_map(Material::shader_mut);
+    specialize_programs(&mut shaders, surfaces.chain(phases));
     let load_time = start.elapsed();
 
     let start = Instant::now();

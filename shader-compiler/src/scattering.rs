@@ -12,10 +12,16 @@
 //! sampled uniformly over the sphere.
 
 use crate::builder::Builder;
-use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides};
-use crate::ir::{Emit, Function, Op, Port, Value};
+use crate::frontend::{
+    Entry, Parameter, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,
+};
+use crate::interval::{Bounds, Floats};
+use crate::ir::{Emit, Function, Op, Port, Type, Value};
 use crate::join::JoinedFunction;
+use crate::lift::Input;
 use crate::passes;
+use crate::relations::{Axis, MAX_UNIT_COMPONENT};
+use crate::specialize::{cost, output_bounds, specialize};
 use std::f32::consts::{FRAC_1_PI, TAU};
 
 /// Builds the function that evaluates a given direction.
@@ -73,6 +79,103 @@ pub fn setup(shader: &Shader, settings: &Settings) -> Result<Option<Function>, S
         .has_setup()
         .then(|| Ok(passes::optimize(&shader.function(Entry::Setup, settings)?)))
         .transpose()
+}
+
+/// The functions of a material.
+#[derive(Clone, Debug)]
+pub struct Functions {
+    /// [`setup`].
+    pub setup: Option<Function>,
+    /// [`evaluate`].
+    pub evaluate: Function,
+    /// [`scatter`].
+    pub scatter: Function,
+    /// Indices of the words of [members](Shader::members) that are albedos of diffuse lobes.
+    diffuse_words: Vec<usize>,
+}
+
+impl Functions {
+    /// Builds the functions for any parameters.
+    pub fn new(shader: &Shader, settings: &Settings) -> Result<Functions, ShaderError> {
+        Ok(Functions {
+            setup: setup(shader, settings)?,
+            evaluate: evaluate(shader, settings)?,
+            scatter: scatter(shader, settings)?,
+            diffuse_words: diffuse_words(shader.members()),
+        })
+    }
+
+    /// The approximate cost of a vertex of a path, in cheap operations.
+    pub fn cost(&self) -> u32 {
+        self.setup.as_ref().map_or(0, cost) + cost(&self.evaluate) + cost(&self.scatter)
+    }
+
+    /// [Specializes](crate::specialize) the functions for [settable](Shader::settable) parameters
+    /// within bounds, one for each word. Also returns bounds on the words of the members. Those of
+    /// diffuse albedos include 0, so that renderers can tell the lobes apart by setting them to 0.
+    ///
+    /// # Panics
+    ///
+    /// Unless there are bounds for each word of the settable parameters.
+    pub fn specialize(&self, settable: &[Bounds]) -> (Functions, Vec<Bounds>) {
+        let (setup, mut members) = match &self.setup {
+            None => (None, settable.to_vec()),
+            Some(setup) => {
+                let surface = setup.inputs.len() - settable.len();
+                let ports = setup.inputs[..surface].iter().map(|port| Bounds::all(port.ty));
+                let inputs: Vec<_> = ports
+                    .chain(settable.iter().copied())
+                    .map(|bounds| input(bounds, None))
+                    .collect();
+                let setup = specialize(setup, &inputs, &vec![true; setup.outputs.len()]);
+                let mut members = output_bounds(&setup, &inputs);
+                members.truncate(self.evaluate.inputs.len() - 2 * DIRECTION_WORDS);
+                (Some(setup), members)
+            }
+        };
+        for &word in &self.diffuse_words {
+            members[word] = members[word].join(&Bounds::constant(Type::F32, 0));
+        }
+        let number = input(Bounds::Float(Floats::between(0.0, 1.0)), None);
+        let direction = |vector| {
+            (0..DIRECTION_WORDS).map(move |component| {
+                let limits = Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT);
+                let axis = Axis { vector, component, frame: false, above: false };
+                input(Bounds::Float(limits), Some(axis))
+            })
+        };
+        let with_members = |function: &Function, arguments: Vec<Input>| {
+            // Directions may become divisors.
+            let is_direction = |port: &Port| port.name.starts_with("wi.");
+            let is_signed: Vec<_> = function.outputs.iter().map(is_direction).collect();
+            let members = members.iter().map(|&bounds| input(bounds, None));
+            let inputs: Vec<_> = arguments.into_iter().chain(members).collect();
+            specialize(function, &inputs, &is_signed)
+        };
+        let evaluate = with_members(&self.evaluate, direction(0).chain(direction(1)).collect());
+        let scatter =
+            with_members(&self.scatter, [number, number].into_iter().chain(direction(0)).collect());
+        let diffuse_words = self.diffuse_words.clone();
+        (Functions { setup, evaluate, scatter, diffuse_words }, members)
+    }
+}
+
+/// Number of words of a direction.
+const DIRECTION_WORDS: usize = 3;
+
+fn input(bounds: Bounds, axis: Option<Axis>) -> Input {
+    Input { interval: false, bounds, axis }
+}
+
+/// The indices of the words of members that are albedos of diffuse lobes.
+pub fn diffuse_words(members: &[Parameter]) -> Vec<usize> {
+    let mut first = 0;
+    let mut words = Vec::new();
+    for member in members {
+        words.extend((first..first + member.size).filter(|_| member.is_diffuse));
+        first += member.size;
+    }
+    words
 }
 
 /// Names of the outputs of the integrand.

@@ -63,6 +63,13 @@ pub struct MachineCode {
     pub(crate) frame: usize,
 }
 
+impl MachineCode {
+    /// Size of constants and instructions in bytes.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
 impl AsRef<MachineCode> for MachineCode {
     fn as_ref(&self) -> &MachineCode {
         self

@@ -194,8 +194,13 @@ impl Integrand {
             ShaderKind::Brdf | ShaderKind::Phase => MAX_UNIT_COMPONENT,
         };
         let arguments = self.point.inputs.len() - parameters.len();
-        let mut inputs = vec![Bounds::Float(Floats::between(-limit, limit)); arguments];
-        inputs.extend_from_slice(&parameters);
+        let limits = vec![Bounds::Float(Floats::between(-limit, limit)); arguments];
+        let describe = |(input, &bounds): (usize, &Bounds)| {
+            // Points may be below a one-sided surface, where boxes are not.
+            let axis = self.axis(input).map(|axis| Axis { above: false, ..axis });
+            Input { interval: false, bounds, axis }
+        };
+        let inputs: Vec<_> = limits.iter().chain(&parameters).enumerate().map(describe).collect();
         let is_signed = vec![false; self.point.outputs.len()];
         let point = specialize(&self.point, &inputs, &is_signed);
         Integrand { point, known: Some(parameters), ..self }

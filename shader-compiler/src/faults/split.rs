@@ -9,21 +9,8 @@ use crate::analysis::solve::{self, Facts};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
 use crate::ir::{Block, Function, Stmt, Type, Value};
-use crate::relations::{self, Relation};
+use crate::relations::{self, OF_POINTS};
 use std::collections::VecDeque;
-
-/// The relations whose constraints hold for the values of the point shader. A support clamps values
-/// that do not matter.
-const RELATIONS: [Relation; 8] = [
-    Relation::Unit,
-    Relation::Dot,
-    Relation::Squares,
-    Relation::Half,
-    Relation::Quotients,
-    Relation::Products,
-    Relation::Polynomials,
-    Relation::Mixtures,
-];
 
 /// Static bounds of the values of a function, for boxes of inputs.
 pub(super) struct Analysis<'a> {
@@ -68,7 +55,7 @@ impl<'a> Analysis<'a> {
             function,
             &vec![true; function.len()],
             &domain.axes(),
-            RELATIONS.into_iter().collect(),
+            OF_POINTS.into_iter().collect(),
             Nan::Suppress,
             &analysis.clips,
             solve,

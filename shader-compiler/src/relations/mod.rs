@@ -203,6 +203,19 @@ impl fmt::Display for Relation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Relations(u16);
 
+/// The relations whose constraints hold for the values of the point shader. A support clamps values
+/// that do not matter.
+pub(crate) const OF_POINTS: [Relation; 8] = [
+    Relation::Unit,
+    Relation::Dot,
+    Relation::Squares,
+    Relation::Half,
+    Relation::Quotients,
+    Relation::Products,
+    Relation::Polynomials,
+    Relation::Mixtures,
+];
+
 impl Relations {
     /// No relations, as in naive and optimized code.
     pub const NONE: Relations = Relations(0);

@@ -11,6 +11,7 @@
 
 mod zero_signs;
 
+use crate::analysis::Constraint;
 use crate::analysis::conditions::Clips;
 use crate::analysis::solve::{Facts, Ranges};
 use crate::builder::rewrite::{Pass, append, remove_dead_code, rewrite};
@@ -18,18 +19,21 @@ use crate::builder::{Builder, Rules, cost_of};
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
+use crate::lift::Input;
+use crate::relations::{self, OF_POINTS};
 
 /// Greatest number of times that a function is simplified.
 const MAX_ROUNDS: usize = 8;
 
-/// Specializes a function for inputs within these bounds; those with only one value are constants.
+/// Specializes a function for inputs within their bounds; those with only one value are constants.
+/// Directions are unit vectors, to the precision that [`Axis`](crate::relations::Axis) states.
 /// `is_signed` states for each output whether the sign of a zero matters.
 ///
 /// # Panics
 ///
-/// Unless there are bounds for each input, and a flag for each output.
-pub fn specialize(function: &Function, inputs: &[Bounds], is_signed: &[bool]) -> Function {
-    assert_eq!(inputs.len(), function.inputs.len(), "there are bounds for each input");
+/// Unless each input is described, and there is a flag for each output.
+pub fn specialize(function: &Function, inputs: &[Input], is_signed: &[bool]) -> Function {
+    assert_eq!(inputs.len(), function.inputs.len(), "each input is described");
     assert_eq!(is_signed.len(), function.outputs.len(), "there is a flag for each output");
     let mut function = substitute(function, inputs);
     for _ in 0..MAX_ROUNDS {
@@ -42,8 +46,8 @@ pub fn specialize(function: &Function, inputs: &[Bounds], is_signed: &[bool]) ->
     function
 }
 
-/// Computes bounds on the outputs of a function for inputs within bounds.
-pub fn output_bounds(function: &Function, inputs: &[Bounds]) -> Vec<Bounds> {
+/// Computes bounds on the outputs of a function for inputs within their bounds.
+pub fn output_bounds(function: &Function, inputs: &[Input]) -> Vec<Bounds> {
     let clips = Clips::of_scalars(function, &vec![false; function.len()]);
     let bounds = ranges(function, inputs, &clips).of_values(function);
     function.body.yields.iter().map(|output| bounds[output.index()]).collect()
@@ -61,14 +65,14 @@ pub fn cost(function: &Function) -> u32 {
 }
 
 /// Replaces inputs that have only one value by constants. The inputs stay, without uses.
-fn substitute(function: &Function, inputs: &[Bounds]) -> Function {
+fn substitute(function: &Function, inputs: &[Input]) -> Function {
     let mut builder = Builder::new(&function.name, Rules::Exact);
     let ports = function.inputs.iter().map(|port| builder.input(&port.name, port.ty));
     let ports: Vec<_> = ports.collect();
     let values: Vec<_> = std::iter::zip(ports, inputs)
-        .map(|(input, bounds)| match constant(bounds, true) {
+        .map(|(value, Input { bounds, .. })| match constant(bounds, true) {
             Some(bits) => builder.constant(bounds.ty(), bits),
-            None => input,
+            None => value,
         })
         .collect();
     let copy = |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args);
@@ -80,7 +84,7 @@ fn substitute(function: &Function, inputs: &[Bounds]) -> Function {
 }
 
 /// Replaces what ranges decide.
-fn simplify(function: &Function, inputs: &[Bounds], is_signed: &[bool]) -> Function {
+fn simplify(function: &Function, inputs: &[Input], is_signed: &[bool]) -> Function {
     let clips = Clips::of_scalars(function, &vec![false; function.len()]);
     let ranges = ranges(function, inputs, &clips);
     let bounds = ranges.of_values(function);
@@ -89,9 +93,26 @@ fn simplify(function: &Function, inputs: &[Bounds], is_signed: &[bool]) -> Funct
     rewrite(function, Builder::new(&function.name, Rules::Exact), pass)
 }
 
-fn ranges<'f>(function: &'f Function, inputs: &[Bounds], clips: &'f Clips) -> Ranges<'f> {
-    let facts = Facts { clips: Some(clips), ..Facts::default() };
-    Ranges::solve(function, &vec![false; function.len()], inputs, Nan::Ignore, facts)
+/// The ranges of all values. Relations between values, such as the components of a unit vector,
+/// limit those that cannot be NaN.
+fn ranges<'f>(function: &'f Function, inputs: &[Input], clips: &'f Clips) -> Ranges<'f> {
+    let bounds: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
+    let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
+    let solve = |constraints: &[Constraint]| {
+        let constraints = Some(constraints.to_vec());
+        let facts = Facts { constraints, clips: Some(clips), ..Facts::default() };
+        Ranges::solve(function, &vec![false; function.len()], &bounds, Nan::Ignore, facts)
+    };
+    let related = relations::run(
+        function,
+        &vec![true; function.len()],
+        &axes,
+        OF_POINTS.into_iter().collect(),
+        Nan::Propagate,
+        clips,
+        |constraints| solve(constraints).of_values(function),
+    );
+    solve(&related.constraints)
 }
 
 /// The only value within bounds, as bits. If the sign of a zero does not matter, it is positive.

@@ -4,11 +4,16 @@ use crate::ir::text::parse;
 use crate::random::Random;
 use crate::testing::{random, same};
 
+fn input(bounds: Bounds) -> Input {
+    Input { interval: false, bounds, axis: None }
+}
+
 /// Specializes a function of `w`, the constant `weight`, and `x`, from -1 to 2, and returns its text.
 fn specialized(body: &str, weight: f32) -> String {
     let text = format!("fn f(w: f32, x: f32) -> (r: f32) {{ {body} }}");
     let function = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let inputs = [Floats::constant(weight), Floats::between(-1.0, 2.0)].map(Bounds::Float);
+    let inputs = [Floats::constant(weight), Floats::between(-1.0, 2.0)];
+    let inputs = inputs.map(|floats| input(Bounds::Float(floats)));
     let text = specialize(&function, &inputs, &[false]).to_string();
     let (_, body) = text.split_once("{\n").expect("functions have a body");
     let lines: Vec<_> = body.trim_end_matches(['}', '\n']).lines().map(str::trim).collect();
@@ -74,16 +79,17 @@ fn signs_of_zeros_stay_where_they_matter() {
 fn check(seed: u64, rows: usize) -> bool {
     let function = random::function(seed, &random::Options::any(seed, false));
     let mut random = Random::new(seed ^ 0x5bec);
-    let inputs: Vec<_> = function.inputs.iter().map(|port| bounds(&mut random, port.ty)).collect();
+    let inputs: Vec<_> =
+        function.inputs.iter().map(|port| input(bounds(&mut random, port.ty))).collect();
     let is_signed: Vec<_> = function.outputs.iter().map(|_| random.once_in(2)).collect();
     let special = specialize(&function, &inputs, &is_signed);
-    let any: Vec<_> = function.inputs.iter().map(|port| Bounds::all(port.ty)).collect();
+    let any: Vec<_> = function.inputs.iter().map(|port| input(Bounds::all(port.ty))).collect();
     let general = specialize(&function, &any, &is_signed);
     let limits = output_bounds(&function, &inputs);
     let mut row = vec![0; inputs.len()];
     for _ in 0..rows {
-        for (word, bounds) in std::iter::zip(&mut row, &inputs) {
-            *word = member(&mut random, bounds);
+        for (word, input) in std::iter::zip(&mut row, &inputs) {
+            *word = member(&mut random, &input.bounds);
         }
         let run = |function| {
             interpreter::run(function, &random::tables(), &row, 1 << 22).expect("loops terminate")

@@ -12,6 +12,7 @@ mod inputs;
 mod list;
 mod preview;
 mod show;
+mod specialize;
 mod values;
 mod warnings;
 
@@ -46,6 +47,8 @@ pub enum Command {
     Check(check::Args),
     /// Print the shader at a stage of its compilation
     Show(show::Args),
+    /// Show what code costs if parameters are constants or in ranges
+    Specialize(specialize::Args),
     /// Evaluate a BRDF for given directions, or a density at a position
     Eval(eval::Args),
     /// Bound the BRDF times the cosine over boxes of directions and parameters, or a density over
@@ -61,6 +64,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
         Command::List(_) => list::run(),
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
+        Command::Specialize(args) => specialize::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Bound(args) => bound::run(args),
         Command::Preview(args) => preview::run(args),
@@ -147,10 +151,9 @@ impl SourceArgs {
             Some((name, _)) if values::find_parameter(shader.parameters(), name).is_some() => {
                 Err(Error::Data {
                     message: format!("`{name}` is a parameter, which is an input of compiled code"),
-                    help:
-                        "--set accepts parameters only for `lightbound shader eval`, `bound` and \
-                       `preview`"
-                            .into(),
+                    help: "--set accepts parameters only for `lightbound shader eval`, `bound`, \
+                       `specialize` and `preview`"
+                        .into(),
                 })
             }
             Some((name, _)) => {

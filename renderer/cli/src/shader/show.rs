@@ -74,7 +74,7 @@ pub struct Args {
 
 /// Compilation stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Stage {
+pub(super) enum Stage {
     /// Optimized IR, before branches and loops are vectorized
     Ir,
     /// The point shader, with brackets around values that are intervals in its bounding shader
@@ -239,7 +239,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 }
 
 /// Formats an optimized function at a stage that exists for all functions.
-fn format_stage(function: &Function, stage: Stage, target: Target) -> String {
+pub(super) fn format_stage(function: &Function, stage: Stage, target: Target) -> String {
     let lowered = || passes::lower(function);
     let isa = || target.isa().expect("the caller has checked the target");
     match stage {

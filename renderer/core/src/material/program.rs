@@ -3,10 +3,9 @@
 use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::builder::rewrite::depends;
-use lightbound_shader::interval::{Bounds, Floats};
-use lightbound_shader::ir::{Function, Port, Type};
-use lightbound_shader::relations::MAX_UNIT_COMPONENT;
-use lightbound_shader::specialize::{cost, output_bounds, specialize};
+use lightbound_shader::interval::Bounds;
+use lightbound_shader::ir::Function;
+use lightbound_shader::scattering::Functions;
 use lightbound_shader::{
     Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
     ShaderKind, SurfaceSides, Target, Texture, passes, scattering,
@@ -41,17 +40,10 @@ pub struct Program {
     /// The parsed source.
     shader: Shader,
     settings: Settings,
+    /// The functions for any parameters.
     functions: Arc<Functions>,
     /// Bounds on each word of the material parameters for which the program is specialized.
     known: Option<Vec<Bounds>>,
-}
-
-/// The functions of a program for any parameters.
-#[derive(Debug)]
-struct Functions {
-    setup: Option<Function>,
-    evaluate: Function,
-    scatter: Function,
 }
 
 /// Why a shader cannot be used.
@@ -99,11 +91,7 @@ impl Program {
             "a surface point has {surface} words in the compiler, but {} in the renderer",
             Program::SURFACE_WORDS
         );
-        let functions = Functions {
-            setup: scattering::setup(shader, settings)?,
-            evaluate: scattering::evaluate(shader, settings)?,
-            scatter: scattering::scatter(shader, settings)?,
-        };
+        let functions = Functions::new(shader, settings)?;
         Ok(Program {
             name: shader.name().to_owned(),
             sides: shader.sides(),
@@ -111,7 +99,7 @@ impl Program {
             evaluate: kernel(&functions.evaluate)?,
             scatter: kernel(&functions.scatter)?,
             settable: shader.settable().to_vec(),
-            diffuse_words: diffuse_words(shader.members()),
+            diffuse_words: scattering::diffuse_words(shader.members()),
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
             shader: shader.clone(),
@@ -134,36 +122,8 @@ impl Program {
         arena: &Arena,
         settable: &[Bounds],
     ) -> Result<Option<Program>, CompileError> {
-        let general = &*self.functions;
-        let any = Bounds::all(Type::F32);
-        let (setup, mut parameters) = match &general.setup {
-            None => (None, settable.to_vec()),
-            Some(setup) => {
-                let inputs = [&[any; Program::SURFACE_WORDS], settable].concat();
-                let setup = specialize(setup, &inputs, &vec![true; setup.outputs.len()]);
-                let parameters = output_bounds(&setup, &inputs);
-                (Some(setup), parameters[..self.parameter_words].to_vec())
-            }
-        };
-        // Lobes are told apart by setting the albedo of diffuse lobes to 0.
-        for &word in &self.diffuse_words {
-            parameters[word] = parameters[word].join(&Bounds::constant(Type::F32, 0));
-        }
-        let number = Bounds::Float(Floats::between(0.0, 1.0));
-        let component = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
-        let with_parameters = |function: &Function, arguments: &[Bounds]| {
-            let is_direction = |port: &Port| port.name.starts_with("wi.");
-            let is_signed: Vec<_> = function.outputs.iter().map(is_direction).collect();
-            specialize(function, &[arguments, &parameters].concat(), &is_signed)
-        };
-        let special = Functions {
-            setup,
-            evaluate: with_parameters(&general.evaluate, &[component; 6]),
-            scatter: with_parameters(
-                &general.scatter,
-                &[number, number, component, component, component],
-            ),
-        };
+        let general = &self.functions;
+        let (special, parameters) = general.specialize(settable);
         let saved = general.cost().saturating_sub(special.cost());
         if saved < MIN_SAVED_COST.max(general.cost() / MIN_SAVED_FRACTION) {
             return Ok(None);
@@ -185,6 +145,11 @@ impl Program {
             functions: self.functions.clone(),
             known: Some(parameters),
         }))
+    }
+
+    /// Returns whether the program is specialized for values of parameters.
+    pub fn is_specialized(&self) -> bool {
+        self.known.is_some()
     }
 
     /// Returns whether the shader is a BRDF or a phase function.
@@ -248,24 +213,6 @@ impl Program {
 /// of the cost, as a divisor. Batches of paths are smaller if materials share no code.
 const MIN_SAVED_COST: u32 = 60;
 const MIN_SAVED_FRACTION: u32 = 10;
-
-impl Functions {
-    /// The approximate cost of a path vertex.
-    fn cost(&self) -> u32 {
-        self.setup.as_ref().map_or(0, cost) + cost(&self.evaluate) + cost(&self.scatter)
-    }
-}
-
-/// Returns the indices of the words of the diffuse members of `Material`.
-fn diffuse_words(members: &[Parameter]) -> Vec<usize> {
-    let mut first = 0;
-    let mut words = Vec::new();
-    for member in members {
-        words.extend((first..first + member.size).filter(|_| member.is_diffuse));
-        first += member.size;
-    }
-    words
-}
 
 /// A program bound to its textures. A batch evaluates one binding.
 #[derive(Clone, Debug)]

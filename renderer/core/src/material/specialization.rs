@@ -110,3 +110,81 @@ fn bounds(settable: &[Parameter], words: &[KnownWord]) -> Vec<Bounds> {
     });
     bounds.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::{Setting, library};
+    use crate::texture::{Param, Texture};
+    use lightbound_math::Vec3;
+    use lightbound_shader::{Settings, Shader, Target};
+
+    /// A binding of a library shader, and its instances with these values of a parameter; `None`
+    /// is a texture.
+    fn instances(
+        name: &str,
+        parameter: &str,
+        values: &[Option<f64>],
+    ) -> (Vec<ShaderBinding>, Vec<ShaderInstance>) {
+        let text = library::find(name).expect("the library has it").text;
+        let shader = Shader::parse(name, text).unwrap();
+        let settings = Settings::default();
+        let program = Program::compile(&Arena::new(), &shader, &settings, Target::best()).unwrap();
+        let binding = ShaderBinding::new(Arc::new(program), vec![]);
+        let setting = |p: &Parameter, value: Option<f64>| match value {
+            _ if p.name != parameter => Setting::Constant(p.default.clone().unwrap()),
+            Some(x) => Setting::Constant(vec![x; p.size]),
+            None => {
+                let texture = Texture::Constant(Vec3::splat(0.25));
+                Setting::Varying(Param::Texture(Arc::new(texture)))
+            }
+        };
+        let settable = &binding.program.settable;
+        let instances = values
+            .iter()
+            .map(|&value| ShaderInstance::new(0, settable.iter().map(|p| (p, setting(p, value)))));
+        let instances = instances.collect();
+        (vec![binding], instances)
+    }
+
+    /// The shader of each instance after specialization, and whether each binding is specialized.
+    fn specialized(name: &str, parameter: &str, values: &[Option<f64>]) -> (Vec<u32>, Vec<bool>) {
+        let (mut shaders, mut instances) = instances(name, parameter, values);
+        specialize_programs(&mut shaders, instances.iter_mut());
+        let is_special = shaders.iter().map(|binding| binding.program.is_specialized());
+        (instances.iter().map(|instance| instance.shader).collect(), is_special.collect())
+    }
+
+    #[test]
+    fn instances_with_the_same_constants_share_a_program() {
+        let values = [Some(0.5), Some(0.0), None, Some(0.5), Some(0.0)];
+        let (indices, is_special) = specialized("ward", "ks", &values);
+        // A lobe with a colour costs the same whatever its colour.
+        assert_eq!((indices, is_special), (vec![0, 1, 0, 0, 1], vec![false, true]));
+    }
+
+    #[test]
+    fn programs_that_save_little_stay_general() {
+        let (indices, is_special) = specialized("diffuse", "kd", &[Some(0.5), Some(0.0), None]);
+        assert_eq!((indices, is_special), (vec![0; 3], vec![false]));
+    }
+
+    #[test]
+    fn many_constants_share_the_programs_for_zeros_and_ones() {
+        let mut values: Vec<_> = (0..10_000).map(|k| Some(0.2 + 7e-5 * f64::from(k))).collect();
+        values.extend([Some(0.0), Some(1.0), Some(0.0)]);
+        let (indices, is_special) = specialized("ward", "ks", &values);
+        assert_eq!(is_special, [false, true]);
+        assert!(indices[..10_000].iter().all(|&index| index == 0));
+        assert_eq!(indices[10_000..], [1, 0, 1]);
+    }
+
+    #[test]
+    fn bindings_without_instances_are_removed() {
+        let (mut shaders, mut instances) = instances("ward", "ks", &[Some(0.5)]);
+        shaders.insert(0, shaders[0].clone());
+        instances[0].shader = 1;
+        specialize_programs(&mut shaders, instances.iter_mut());
+        assert_eq!((shaders.len(), instances[0].shader), (1, 0));
+    }
+}

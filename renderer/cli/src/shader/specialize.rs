@@ -1,0 +1,275 @@
+//! `lightbound shader specialize`: what code costs if parameters are constants or in ranges.
+
+use super::show::{Stage, format_stage};
+use super::values::{self, WordRange};
+use super::{Assignment, SourceArgs, output, parse_assignment};
+use crate::output::to_stdout;
+use crate::{Error, Exit};
+use clap::ValueEnum;
+use lightbound::material::parameters::format_table;
+use lightbound_image::write::save;
+use lightbound_shader::backend::MachineCode;
+use lightbound_shader::backend::x86::{Code, Isa};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges, parameter_bounds};
+use lightbound_shader::interval::{Bounds, Floats, Pieces};
+use lightbound_shader::ir::Function;
+use lightbound_shader::lift::{BoundSides, Options};
+use lightbound_shader::relations::Relations;
+use lightbound_shader::scattering::Functions;
+use lightbound_shader::{Parameter, Scalar, Settings, Setup, Shader, ShaderKind, Target, passes};
+use lightbound_study::cost::throughput;
+use std::path::PathBuf;
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader specialize phong --set ks=0
+  lightbound shader specialize coated_diffuse --set alpha=0.1 --assume kd=0..0.5
+  lightbound shader specialize hair --set beta_m=0.3 --set beta_n=0.3 --target sse
+  lightbound shader specialize phong --set ks=0 --stage ir
+  lightbound shader specialize phong --set ks=0 --stage asm --of bound
+
+The renderer specializes materials in this way for their constant parameters. Specialized code
+computes the same numbers; only signs of zeros may differ. Each row of the table is a step: any
+parameters in their declared ranges, then the constants of --set, then the ranges of --assume.
+Columns are static machine instructions of a SIMD group, the cycles that a throughput model of a
+Skylake core predicts if each of them runs once, bytes of code, and the time to derive and compile
+it. `upper bound` is that of s over directions of light, with all relations.";
+
+/// Options of `shader specialize`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// Range of a parameter
+    #[arg(long, value_name = "NAME=LO..HI", value_parser = parse_assignment)]
+    assume: Vec<Assignment>,
+
+    /// Print the specialized s or density at a stage of compilation: ir, lowered, asm, c or c-scalar
+    #[arg(long, value_enum)]
+    stage: Option<Stage>,
+
+    /// Which function to print: the specialized one, or its bounding shader
+    #[arg(long, value_enum, requires = "stage", default_value = "point")]
+    of: Form,
+
+    /// Output file [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Which function to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The function itself
+    Point,
+    /// Its bounding shader
+    Bound,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let output = output(args.output.as_deref(), &[&args.source.file])?;
+    let target = args.source.target();
+    let Some(isa) = target.isa() else {
+        let message = "the interpreter executes the IR directly; it has no machine code";
+        return Err(Error::option(message, "choose an instruction set, as in --target avx2"));
+    };
+    if let Some(stage @ (Stage::Interval | Stage::Bounds | Stage::Ranges)) = args.stage {
+        let name = stage.to_possible_value().expect("no stage is hidden");
+        let message = format!("--stage {} is not a stage of specialized code", name.get_name());
+        return Err(Error::option(message, "use ir, lowered, asm, c or c-scalar"));
+    }
+    let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
+    let (settings, set) = args.source.settings(&shader)?;
+    let specializer = Specializer::new(&shader, settings)?;
+    let steps = steps(&shader, &set, &args.assume)?;
+    let text = match args.stage {
+        Some(stage) => {
+            let (_, known) = steps.last().expect("there is the general step");
+            let [point, bound] = specializer.integrand(known)?;
+            format_stage(if args.of == Form::Point { &point } else { &bound }, stage, target)
+        }
+        None => table(&specializer, &steps, isa, target)?,
+    };
+    match output {
+        Some(output) => output.write(|path| save(path, text.as_bytes()))?,
+        None => _ = to_stdout(text.as_bytes())?,
+    }
+    Ok(Exit::Success)
+}
+
+/// A name, and bounds on each word of the settable parameters.
+type Step = (String, Vec<Bounds>);
+
+/// The steps of specialization; the first one is the declared ranges.
+fn steps(shader: &Shader, set: &[&Assignment], assume: &[Assignment]) -> Result<Vec<Step>, Error> {
+    let any: Vec<_> = shader
+        .settable()
+        .iter()
+        .map(|parameter| Parameter { default: None, ..parameter.clone() })
+        .collect();
+    let general: Vec<_> = any
+        .iter()
+        .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, Ranges::Declared), p.size))
+        .collect();
+    let mut steps = vec![("any parameters".to_owned(), general)];
+    let assume: Vec<_> = assume.iter().collect();
+    for (assignments, option) in [(set, "--set"), (&assume, "--assume")] {
+        if assignments.is_empty() {
+            continue;
+        }
+        let parse = |parameter: &Parameter, text: &str| match option {
+            "--set" => values::parse_bits(parameter, text).map(WordRange::from),
+            _ => values::parse_range(parameter, text),
+        };
+        let words = values::assign(&any, shader.overrides(), assignments, parse)?;
+        let scalars = any.iter().flat_map(|p| std::iter::repeat_n(p.scalar, p.size));
+        let (_, mut known) = steps.last().expect("there is the general step").clone();
+        for ((bounds, word), scalar) in known.iter_mut().zip(words).zip(scalars) {
+            if let Some(range) = word {
+                *bounds = bounds.meet(&word_bounds(scalar, range.endpoints));
+            }
+        }
+        if let Some(index) = known.iter().position(Bounds::is_empty) {
+            let names: Vec<_> = any.iter().flat_map(Parameter::component_names).collect();
+            let message = format!("`{}`: --set and --assume exclude each other", names[index]);
+            return Err(Error::option(message, "omit one of them"));
+        }
+        let list: Vec<_> =
+            assignments.iter().map(|(name, text)| format!("{name}={text}")).collect();
+        steps.push((list.join(" "), known));
+    }
+    Ok(steps)
+}
+
+/// Bounds on a word between two values.
+fn word_bounds(scalar: Scalar, endpoints: [u32; 2]) -> Bounds {
+    let [low, high] = endpoints;
+    match scalar {
+        _ if low == high => Bounds::constant(scalar.ty(), low),
+        Scalar::F32 => Bounds::Float(Floats::between(f32::from_bits(low), f32::from_bits(high))),
+        // Bounds on integers are signed.
+        Scalar::I32 | Scalar::U32 if low as i32 <= high as i32 => {
+            Bounds::Int(Pieces::one(low as i32, high as i32))
+        }
+        Scalar::I32 | Scalar::U32 | Scalar::Bool => Bounds::all(scalar.ty()),
+    }
+}
+
+/// The functions of a shader.
+struct Specializer<'a> {
+    shader: &'a Shader,
+    settings: Settings,
+    /// Those of a material or phase function.
+    functions: Option<Functions>,
+}
+
+impl Specializer<'_> {
+    fn new(shader: &Shader, settings: Settings) -> Result<Specializer<'_>, Error> {
+        let functions = match shader.kind() {
+            ShaderKind::Brdf | ShaderKind::Phase => Some(Functions::new(shader, &settings)?),
+            ShaderKind::Density => None,
+        };
+        let settings = Settings { setup: Setup::Precomputed, ..settings };
+        Ok(Specializer { shader, settings, functions })
+    }
+
+    /// The specialized s or density, and its bounding shader.
+    fn integrand(&self, known: &[Bounds]) -> Result<[Function; 2], Error> {
+        let members = match &self.functions {
+            Some(functions) => functions.specialize(known).1,
+            None => known.to_vec(),
+        };
+        let integrand = Integrand::new(self.shader, &self.settings, Frame::Local)?;
+        let integrand = integrand.specialize(members);
+        let sides = match self.shader.kind() {
+            ShaderKind::Brdf | ShaderKind::Phase => BoundSides::Upper,
+            ShaderKind::Density => BoundSides::Both,
+        };
+        let options = Options { sides, relations: Relations::all(), ..Options::default() };
+        let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
+        Ok([integrand.bounded(), integrand.bound(&inputs, &options).function])
+    }
+
+    /// All specialized functions, with names.
+    fn all(&self, known: &[Bounds]) -> Result<Vec<(&'static str, Function)>, Error> {
+        let [point, bound] = self.integrand(known)?;
+        let Some(functions) = &self.functions else {
+            return Ok(vec![("density", point), ("bounds", bound)]);
+        };
+        let (Functions { setup, evaluate, scatter, .. }, _) = functions.specialize(known);
+        let setup = setup.map(|setup| ("material", setup));
+        let rest = [
+            ("s", point),
+            ("s and density", evaluate),
+            ("sample", scatter),
+            ("upper bound", bound),
+        ];
+        Ok(setup.into_iter().chain(rest).collect())
+    }
+}
+
+/// A row for each function and step.
+fn table(
+    specializer: &Specializer<'_>,
+    steps: &[Step],
+    isa: Isa,
+    target: Target,
+) -> Result<String, Error> {
+    let mut columns = Vec::new();
+    for (name, known) in steps {
+        let start = Instant::now();
+        let functions = specializer.all(known)?;
+        let derivation = start.elapsed() / functions.len() as u32;
+        let costs = functions.iter().map(|(function, code)| {
+            let start = Instant::now();
+            let code = Code::compile(&passes::lower(code), isa);
+            let time = derivation + start.elapsed();
+            (*function, Cost::of(&code), 1e3 * time.as_secs_f64())
+        });
+        columns.push((name, costs.collect::<Vec<_>>()));
+    }
+    let header = ["", "parameters", "instructions", "", "cycles", "bytes", "ms"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for (k, (function, general, _)) in columns[0].1.iter().enumerate() {
+        for (step, (name, costs)) in columns.iter().enumerate() {
+            let (_, cost, ms) = &costs[k];
+            let saved = 1.0 - cost.instructions as f64 / general.instructions as f64;
+            rows.push(vec![
+                if step == 0 { (*function).to_owned() } else { String::new() },
+                (*name).clone(),
+                cost.instructions.to_string(),
+                if step == 0 { String::new() } else { format!("{:+.1} %", -100.0 * saved) },
+                format!("{:.1}", cost.cycles),
+                cost.bytes.to_string(),
+                format!("{ms:.2}"),
+            ]);
+        }
+    }
+    let lanes = target.lanes();
+    Ok(format!(
+        "{}: code for {target} ×{lanes}\n\n{}",
+        specializer.shader.name(),
+        format_table(&rows)
+    ))
+}
+
+struct Cost {
+    instructions: usize,
+    cycles: f64,
+    bytes: usize,
+}
+
+impl Cost {
+    fn of(code: &Code) -> Cost {
+        let once = vec![1; code.block_sizes().len()];
+        Cost {
+            instructions: code.counts().total,
+            cycles: throughput::cycles(code, &once),
+            bytes: AsRef::<MachineCode>::as_ref(code).size(),
+        }
+    }
+}

@@ -29,12 +29,7 @@ use std::f32::consts::{FRAC_1_PI, TAU};
 /// Its inputs are `wi.x` … `wo.z` and the [members](Shader::members) of `Material`; its outputs are
 /// `s.r`, `s.g`, `s.b`, `pdf` in 1/sr, and `capped` if a loop may reach its cap.
 pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
-    let shaders = PointShaders::new(shader, settings)?;
-    let mut joined = JoinedFunction::new("evaluate", &shaders.integrand.inputs);
-    let inputs = joined.inputs.clone();
-    let s = joined.append(&shaders.integrand, &inputs);
-    let pdf = shaders.pdf(&mut joined, &inputs);
-    Ok(joined.finish(named(&INTEGRAND_OUTPUTS, s).chain([("pdf".to_owned(), pdf)])))
+    Ok(PointShaders::new(shader, settings)?.evaluate())
 }
 
 /// Builds the function that samples a direction.
@@ -43,33 +38,7 @@ pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, Shader
 /// [members](Shader::members) of `Material`; its outputs are `wi.x`, `wi.y`, `wi.z`, and then the
 /// outputs of [`evaluate`]. If `pdf` is not positive, the sample is invalid and ends its path.
 pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
-    let shaders = PointShaders::new(shader, settings)?;
-    let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: crate::ir::Type::F32 });
-    let ports: Vec<_> =
-        u.into_iter().chain(shaders.integrand.inputs[3..].iter().cloned()).collect();
-    let mut joined = JoinedFunction::new("scatter", &ports);
-    let (u, rest) = joined.inputs.split_at(2);
-    let (u, rest) = ([u[0], u[1]], rest.to_vec());
-    let wi = match &shaders.sampler {
-        Some((sample, _)) => {
-            let inputs = joined.inputs.clone();
-            joined.append(sample, &inputs)
-        }
-        None => match shaders.kind {
-            ShaderKind::Brdf => sample_cosine(&mut joined.builder, shaders.sides, u).to_vec(),
-            ShaderKind::Phase | ShaderKind::Density => {
-                sample_sphere(&mut joined.builder, u).to_vec()
-            }
-        },
-    };
-    let inputs = [&wi[..], &rest].concat();
-    let s = joined.append(&shaders.integrand, &inputs);
-    let pdf = shaders.pdf(&mut joined, &inputs);
-    Ok(joined.finish(
-        named(&["wi.x", "wi.y", "wi.z"], wi)
-            .chain(named(&INTEGRAND_OUTPUTS, s))
-            .chain([("pdf".to_owned(), pdf)]),
-    ))
+    Ok(PointShaders::new(shader, settings)?.scatter())
 }
 
 /// Builds the function that computes the members of `Material` at a surface point: the optimized
@@ -90,6 +59,7 @@ pub struct Functions {
     pub evaluate: Function,
     /// [`scatter`].
     pub scatter: Function,
+    parts: PointShaders,
     /// Indices of the words of [members](Shader::members) that are albedos of diffuse lobes.
     diffuse_words: Vec<usize>,
 }
@@ -97,10 +67,12 @@ pub struct Functions {
 impl Functions {
     /// Builds the functions for any parameters.
     pub fn new(shader: &Shader, settings: &Settings) -> Result<Functions, ShaderError> {
+        let parts = PointShaders::new(shader, settings)?;
         Ok(Functions {
             setup: setup(shader, settings)?,
-            evaluate: evaluate(shader, settings)?,
-            scatter: scatter(shader, settings)?,
+            evaluate: parts.evaluate(),
+            scatter: parts.scatter(),
+            parts,
             diffuse_words: diffuse_words(shader.members()),
         })
     }
@@ -111,8 +83,9 @@ impl Functions {
     }
 
     /// [Specializes](crate::specialize) the functions for [settable](Shader::settable) parameters
-    /// within bounds, one for each word. Also returns bounds on the words of the members. Those of
-    /// diffuse albedos include 0, so that renderers can tell the lobes apart by setting them to 0.
+    /// within bounds, one for each word, and for samplers that return unit vectors. Also returns
+    /// bounds on the words of the members. Those of diffuse albedos include 0, so that renderers can
+    /// tell the lobes apart by setting them to 0.
     ///
     /// # Panics
     ///
@@ -123,10 +96,7 @@ impl Functions {
             Some(setup) => {
                 let surface = setup.inputs.len() - settable.len();
                 let ports = setup.inputs[..surface].iter().map(|port| Bounds::all(port.ty));
-                let inputs: Vec<_> = ports
-                    .chain(settable.iter().copied())
-                    .map(|bounds| input(bounds, None))
-                    .collect();
+                let inputs = unrelated(ports.chain(settable.iter().copied()));
                 let setup = specialize(setup, &inputs, &vec![true; setup.outputs.len()]);
                 let mut members = output_bounds(&setup, &inputs);
                 members.truncate(self.evaluate.inputs.len() - 2 * DIRECTION_WORDS);
@@ -136,35 +106,33 @@ impl Functions {
         for &word in &self.diffuse_words {
             members[word] = members[word].join(&Bounds::constant(Type::F32, 0));
         }
-        let number = input(Bounds::Float(Floats::between(0.0, 1.0)), None);
-        let direction = |vector| {
-            (0..DIRECTION_WORDS).map(move |component| {
-                let limits = Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT);
-                let axis = Axis { vector, component, frame: false, above: false };
-                input(Bounds::Float(limits), Some(axis))
-            })
+        let parts = self.parts.specialize(&members);
+        let functions = Functions {
+            setup,
+            evaluate: parts.evaluate(),
+            scatter: parts.scatter(),
+            parts,
+            diffuse_words: self.diffuse_words.clone(),
         };
-        let with_members = |function: &Function, arguments: Vec<Input>| {
-            // Directions may become divisors.
-            let is_direction = |port: &Port| port.name.starts_with("wi.");
-            let is_signed: Vec<_> = function.outputs.iter().map(is_direction).collect();
-            let members = members.iter().map(|&bounds| input(bounds, None));
-            let inputs: Vec<_> = arguments.into_iter().chain(members).collect();
-            specialize(function, &inputs, &is_signed)
-        };
-        let evaluate = with_members(&self.evaluate, direction(0).chain(direction(1)).collect());
-        let scatter =
-            with_members(&self.scatter, [number, number].into_iter().chain(direction(0)).collect());
-        let diffuse_words = self.diffuse_words.clone();
-        (Functions { setup, evaluate, scatter, diffuse_words }, members)
+        (functions, members)
     }
 }
 
 /// Number of words of a direction.
 const DIRECTION_WORDS: usize = 3;
 
-fn input(bounds: Bounds, axis: Option<Axis>) -> Input {
-    Input { interval: false, bounds, axis }
+/// The components of a direction, which is the unit vector with this number.
+fn direction(vector: usize) -> impl Iterator<Item = Input> {
+    (0..DIRECTION_WORDS).map(move |component| {
+        let limits = Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT);
+        let axis = Some(Axis { vector, component, frame: false, above: false });
+        Input { interval: false, bounds: Bounds::Float(limits), axis }
+    })
+}
+
+/// Inputs that are not components of unit vectors.
+fn unrelated(bounds: impl IntoIterator<Item = Bounds>) -> Vec<Input> {
+    bounds.into_iter().map(|bounds| Input { interval: false, bounds, axis: None }).collect()
 }
 
 /// The indices of the words of members that are albedos of diffuse lobes.
@@ -186,6 +154,7 @@ fn named(names: &[&str], values: Vec<Value>) -> impl Iterator<Item = (String, Va
 }
 
 /// The optimized point shaders of a shader.
+#[derive(Clone, Debug)]
 struct PointShaders {
     integrand: Function,
     /// `sample` and `pdf`.
@@ -208,6 +177,63 @@ impl PointShaders {
             kind: shader.kind(),
             sides: shader.sides(),
         })
+    }
+
+    /// Specializes the shaders for members within bounds.
+    fn specialize(&self, members: &[Bounds]) -> PointShaders {
+        let members = unrelated(members.iter().copied());
+        let with = |function: &Function, arguments: Vec<Input>, is_signed: bool| {
+            let inputs = [arguments, members.clone()].concat();
+            specialize(function, &inputs, &vec![is_signed; function.outputs.len()])
+        };
+        let pair = || direction(0).chain(direction(1)).collect();
+        let sampler = self.sampler.as_ref().map(|(sample, pdf)| {
+            let number = Bounds::Float(Floats::between(0.0, 1.0));
+            let arguments = unrelated([number; 2]).into_iter().chain(direction(0)).collect();
+            // Directions may become divisors.
+            (with(sample, arguments, true), with(pdf, pair(), false))
+        });
+        let integrand = with(&self.integrand, pair(), false);
+        PointShaders { integrand, sampler, ..*self }
+    }
+
+    /// [`evaluate`].
+    fn evaluate(&self) -> Function {
+        let mut joined = JoinedFunction::new("evaluate", &self.integrand.inputs);
+        let inputs = joined.inputs.clone();
+        let s = joined.append(&self.integrand, &inputs);
+        let pdf = self.pdf(&mut joined, &inputs);
+        joined.finish(named(&INTEGRAND_OUTPUTS, s).chain([("pdf".to_owned(), pdf)]))
+    }
+
+    /// [`scatter`].
+    fn scatter(&self) -> Function {
+        let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: Type::F32 });
+        let ports: Vec<_> =
+            u.into_iter().chain(self.integrand.inputs[3..].iter().cloned()).collect();
+        let mut joined = JoinedFunction::new("scatter", &ports);
+        let (u, rest) = joined.inputs.split_at(2);
+        let (u, rest) = ([u[0], u[1]], rest.to_vec());
+        let wi = match &self.sampler {
+            Some((sample, _)) => {
+                let inputs = joined.inputs.clone();
+                joined.append(sample, &inputs)
+            }
+            None => match self.kind {
+                ShaderKind::Brdf => sample_cosine(&mut joined.builder, self.sides, u).to_vec(),
+                ShaderKind::Phase | ShaderKind::Density => {
+                    sample_sphere(&mut joined.builder, u).to_vec()
+                }
+            },
+        };
+        let inputs = [&wi[..], &rest].concat();
+        let s = joined.append(&self.integrand, &inputs);
+        let pdf = self.pdf(&mut joined, &inputs);
+        joined.finish(
+            named(&["wi.x", "wi.y", "wi.z"], wi)
+                .chain(named(&INTEGRAND_OUTPUTS, s))
+                .chain([("pdf".to_owned(), pdf)]),
+        )
     }
 
     /// Appends the density for inputs that start with `wi`.

@@ -40,7 +40,7 @@ pub struct Args {
     source: SourceArgs,
 
     /// Compilation stage
-    #[arg(long, value_enum, required_unless_present = "explain")]
+    #[arg(long, value_enum)]
     stage: Option<Stage>,
 
     /// Explain the range of a value: %12, or an input or output, as in the stage ranges
@@ -200,6 +200,10 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    if args.stage.is_none() && args.explain.is_none() {
+        let message = "nothing to show: --stage and --explain are missing";
+        return Err(Error::option(message, "give a stage, as in --stage ir, or --explain VALUE"));
+    }
     let output = output(args.output.as_deref(), &[&args.source.file])?;
     let target = args.source.target();
     if target.isa().is_none() && matches!(args.stage(), Stage::Asm | Stage::C | Stage::CScalar) {

@@ -26,6 +26,7 @@ mod ranges;
 mod report;
 mod sampling;
 mod scalar;
+mod specialize;
 mod throughput;
 mod timing;
 
@@ -49,6 +50,7 @@ enum Command {
     Peers(peers::Args),
     Ranges(ranges::Args),
     Sampling(sampling::Args),
+    Specialize(specialize::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
 }
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Peers(args) => peers::run(&args),
         Command::Ranges(args) => ranges::run(&args),
         Command::Sampling(args) => sampling::run(&args),
+        Command::Specialize(args) => specialize::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
     }
@@ -114,6 +117,8 @@ mod tests {
             "ranges --random 10 --scaling",
             "sampling --materials nosuch",
             "sampling --samples 127",
+            "specialize --boxes 0",
+            "specialize --runs 0",
             "timing --runs 0",
         ] {
             let kind = Command::try_parse_from(std::iter::once("").chain(command_line.split(' ')))

@@ -59,6 +59,9 @@ pub struct Functions {
     pub evaluate: Function,
     /// [`scatter`].
     pub scatter: Function,
+    /// [`evaluate`] for the specular lobes alone: with 0 for the albedos of diffuse lobes. `None` for
+    /// any parameters, where the caller sets them to 0, and without diffuse lobes.
+    pub specular: Option<Function>,
     parts: PointShaders,
     /// Indices of the words of [members](Shader::members) that are albedos of diffuse lobes.
     diffuse_words: Vec<usize>,
@@ -72,6 +75,7 @@ impl Functions {
             setup: setup(shader, settings)?,
             evaluate: parts.evaluate(),
             scatter: parts.scatter(),
+            specular: None,
             parts,
             diffuse_words: diffuse_words(shader.members()),
         })
@@ -84,14 +88,13 @@ impl Functions {
 
     /// [Specializes](crate::specialize) the functions for [settable](Shader::settable) parameters
     /// within bounds, one for each word, and for samplers that return unit vectors. Also returns
-    /// bounds on the words of the members. Those of diffuse albedos include 0, so that renderers can
-    /// tell the lobes apart by setting them to 0.
+    /// bounds on the words of the members.
     ///
     /// # Panics
     ///
     /// Unless there are bounds for each word of the settable parameters.
     pub fn specialize(&self, settable: &[Bounds]) -> (Functions, Vec<Bounds>) {
-        let (setup, mut members) = match &self.setup {
+        let (setup, members) = match &self.setup {
             None => (None, settable.to_vec()),
             Some(setup) => {
                 let surface = setup.inputs.len() - settable.len();
@@ -103,14 +106,19 @@ impl Functions {
                 (Some(setup), members)
             }
         };
-        for &word in &self.diffuse_words {
-            members[word] = members[word].join(&Bounds::constant(Type::F32, 0));
-        }
+        let specular = (!self.diffuse_words.is_empty()).then(|| {
+            let mut members = members.clone();
+            for &word in &self.diffuse_words {
+                members[word] = Bounds::constant(Type::F32, 0);
+            }
+            self.parts.specialize(&members).evaluate()
+        });
         let parts = self.parts.specialize(&members);
         let functions = Functions {
             setup,
             evaluate: parts.evaluate(),
             scatter: parts.scatter(),
+            specular,
             parts,
             diffuse_words: self.diffuse_words.clone(),
         };

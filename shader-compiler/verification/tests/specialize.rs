@@ -5,7 +5,7 @@ use lightbound_shader::bounding::{Ranges, parameter_bounds};
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::{Function, Type};
 use lightbound_shader::random::Random;
-use lightbound_shader::scattering::Functions;
+use lightbound_shader::scattering::{Functions, diffuse_words};
 use lightbound_shader::testing::{same, targets};
 use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Target, passes};
 use std::fs;
@@ -152,6 +152,13 @@ fn check(shader: &Shader, cases: u64, rows: usize) -> usize {
                 _ => parameters.clone(),
             };
             compare(&general.evaluate, &special.evaluate, &with(&pairs, &members_of_points));
+            if let Some(specular) = &special.specular {
+                let mut rows = with(&pairs, &members_of_points);
+                for row in &mut rows {
+                    diffuse_words(shader.members()).iter().for_each(|&word| row[6 + word] = 0);
+                }
+                compare(&general.evaluate, specular, &rows);
+            }
             compare(&general.scatter, &special.scatter, &with(&samples, &members_of_points));
             evaluations += 2 * rows;
         }

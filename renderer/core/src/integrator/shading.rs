@@ -130,8 +130,9 @@ impl<'a> ShadingBuffers<'a> {
         for &word in &program.diffuse_words {
             self.evaluate.fill_port(EVALUATE_PARAMETERS + word, 0);
         }
-        run(&program.evaluate, binding, &self.evaluate, &mut self.specular);
-        self.counts += count(&program.evaluate, &self.specular, None);
+        let kernel = program.specular.as_ref().unwrap_or(&program.evaluate);
+        run(kernel, binding, &self.evaluate, &mut self.specular);
+        self.counts += count(kernel, &self.specular, None);
     }
 
     /// Samples directions with the picker instead of the shader's own sampler, and evaluates the

@@ -28,6 +28,9 @@ pub struct Program {
     pub evaluate: Kernel,
     /// The kernel of [`scattering::scatter`].
     pub scatter: Kernel,
+    /// The kernel that evaluates the specular lobes alone; it ignores the [diffuse
+    /// parameters](Program::diffuse_words). `None` if `evaluate` does so with 0 for them.
+    pub specular: Option<Kernel>,
     /// Parameters that scenes can set, in the order of the kernel's inputs.
     pub settable: Vec<Parameter>,
     /// Number of words of the material parameters.
@@ -98,6 +101,7 @@ impl Program {
             setup: functions.setup.as_ref().map(kernel).transpose()?,
             evaluate: kernel(&functions.evaluate)?,
             scatter: kernel(&functions.scatter)?,
+            specular: None,
             settable: shader.settable().to_vec(),
             diffuse_words: scattering::diffuse_words(shader.members()),
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
@@ -136,6 +140,7 @@ impl Program {
             setup: special.setup.as_ref().map(kernel).transpose()?,
             evaluate: kernel(&special.evaluate)?,
             scatter: kernel(&special.scatter)?,
+            specular: special.specular.as_ref().map(kernel).transpose()?,
             settable: self.settable.clone(),
             parameter_words: self.parameter_words,
             diffuse_words: self.diffuse_words.clone(),

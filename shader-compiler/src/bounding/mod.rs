@@ -227,14 +227,15 @@ impl Integrand {
 
     /// Describes all inputs.
     pub fn inputs(&self, intervals: IntervalInputs, ranges: Ranges) -> Vec<Input> {
-        let parameters: Vec<_> = match &self.known {
-            Some(known) => known.clone(),
-            None => self
-                .parameters
-                .iter()
-                .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, ranges), p.size))
-                .collect(),
-        };
+        let mut parameters: Vec<_> = self
+            .parameters
+            .iter()
+            .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, ranges), p.size))
+            .collect();
+        for (bounds, known) in parameters.iter_mut().zip(self.known.iter().flatten()) {
+            let both = bounds.meet(known);
+            *bounds = if both.is_empty() { *known } else { both };
+        }
         let arguments = self.point.inputs.len() - parameters.len();
         let bounds_of_arguments =
             self.point.inputs[..arguments].iter().map(|port| match (ranges, &port.name[..]) {
@@ -623,6 +624,28 @@ mod tests {
         assert!(low <= 1.0 && high >= 3.0, "{low} {high}");
         // sin(∞) is NaN, and the density 0.
         assert_eq!(bounds(Ranges::Paper, [0.0, f32::MAX])[0], 0.0);
+    }
+
+    #[test]
+    fn bounds_of_specialized_functions_assume_declared_ranges_too() {
+        let source = "struct Material {
+                /// range: [0, 2], default: 1
+                scale: f32,
+                /// range: [0, 1], default: 1
+                weight: f32,
+            }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                return vec3f(m.scale + m.weight * exp(wi.x));
+            }";
+        let shader = Shader::parse("scaled.wgsl", source).expect("the shader is valid");
+        let general =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let known = [Bounds::all(Type::F32), Bounds::constant(Type::F32, 0)];
+        let special = general.specialize(known.to_vec());
+        assert!(!special.point.to_string().contains("exp"), "{}", special.point);
+        let inputs = special.inputs(IntervalInputs::All, Ranges::Declared);
+        let limits: Vec<_> = inputs[6..].iter().map(|input| input.bounds).collect();
+        assert_eq!(limits, [Bounds::Float(Floats::between(0.0, 2.0)), known[1]]);
     }
 
     #[test]

@@ -74,6 +74,22 @@ fn signs_of_zeros_stay_where_they_matter() {
     }
 }
 
+#[test]
+fn operations_that_decide_a_sign_or_a_nan_stay() {
+    for (body, operation) in [
+        // −0 + 0 is 0, and so is |max(−0, 0)|.
+        ("%0 = add x, w %1 = div 1.0, %0 return %1", "add x"),
+        ("%0 = max x, 0.0 %2 = abs %0 %1 = div 1.0, %2 return %1", "abs"),
+        // √x is NaN for negative x.
+        ("%0 = sqrt x %1 = max %0, 3.0 return %1", "max"),
+        ("%0 = sqrt x %1 = min %0, -1.0 return %1", "min"),
+        ("%0 = sqrt x %1 = mul %0, w return %1", "mul"),
+    ] {
+        let text = specialized(body, 0.0);
+        assert!(text.contains(operation), "{body}: {text}");
+    }
+}
+
 /// Checks that a function and its specialization return the same for random inputs within random
 /// bounds, but for signs of zeros. Returns whether the specialization is shorter.
 fn check(seed: u64, rows: usize) -> bool {

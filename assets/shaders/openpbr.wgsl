@@ -200,13 +200,22 @@ fn mirror_lobe(f: Facets, h: vec3f, h2: f32, cosine_i: f32) -> f32 {
     return 0.5 * INV_PI * f.alpha2 * (ratio * ratio) / (f.cosine * masking + f.masking);
 }
 
-/// F of a dielectric with an index of at least 1.
+/// Reflectances of a dielectric with an index n of at least 1 for both polarisations, parallel and
+/// perpendicular, in a form with tight bounds: with c for the cosine and g = √(n² − 1 + c²), the
+/// perpendicular one is ((n² − 1)/(g + c)²)², and the parallel one is that times
+/// ((c (g + c) − 1)/(c (g − c) + 1))², where g − c = (n² − 1)/(g + c).
+fn polarised_fresnel(c: f32, ior: f32) -> vec2f {
+    let k = (ior - 1.0) * (ior + 1.0);
+    let sum = sqrt(max(k + c * c, 1e-12)) + c;
+    let t = 1.0 / sum;
+    let perpendicular = square(k * t * t);
+    let quotient = (c * sum - 1.0) / (1.0 + k * (c * t));
+    return vec2f(perpendicular * min(quotient * quotient, 1.0), perpendicular);
+}
+
 fn dielectric_fresnel(cosine: f32, ior: f32) -> f32 {
-    let ior2 = ior * ior;
-    let refracted = sqrt(max(ior2 - 1.0 + cosine * cosine, 1e-12));
-    let parallel = (ior2 * cosine - refracted) / (ior2 * cosine + refracted);
-    let perpendicular = (cosine - refracted) / (cosine + refracted);
-    return 0.5 * (parallel * parallel + perpendicular * perpendicular);
+    let f = polarised_fresnel(cosine, ior);
+    return 0.5 * (f.x + f.y);
 }
 
 /// F₀ of metal, and the amount a by which (1 − cos)⁶ cos reduces Schlick's F.
@@ -252,14 +261,6 @@ fn film_polarised(top: f32, base: vec3f, path: f32, shift: vec3f) -> vec3f {
         + first * amplitude * sensitivity(2.0 * path, 2.0 * shift));
 }
 
-/// Fresnel terms of both polarisations, parallel and perpendicular.
-fn polarised_fresnel(cosine: f32, ior: f32) -> vec2f {
-    let refracted = sqrt(max(ior * ior - 1.0 + cosine * cosine, 0.0));
-    let parallel = (ior * ior * cosine - refracted) / max(ior * ior * cosine + refracted, 1e-9);
-    let perpendicular = (cosine - refracted) / max(cosine + refracted, 1e-9);
-    return vec2f(parallel * parallel, perpendicular * perpendicular);
-}
-
 /// What a film on a base reflects: `parallel` and `perpendicular` are the reflectances of the base
 /// in the film, and `shift` their phase shift.
 fn film_fresnel(
@@ -290,12 +291,20 @@ fn film_cosine(cosine: f32, m: Material) -> f32 {
     return sqrt(max(1.0 - (1.0 - cosine * cosine) / square(m.thin_film_ior), 0.0));
 }
 
+/// As `polarised_fresnel`, for any index without total reflection.
+fn relative_fresnel(c: f32, ior: f32) -> vec2f {
+    let refracted = sqrt(max(ior * ior - 1.0 + c * c, 0.0));
+    let parallel = (ior * ior * c - refracted) / max(ior * ior * c + refracted, 1e-9);
+    let perpendicular = (c - refracted) / max(c + refracted, 1e-9);
+    return vec2f(parallel * parallel, perpendicular * perpendicular);
+}
+
 /// The film on a dielectric, whose index relative to the film is at least the sine in the film. Phase
 /// shifts are relative to those where the index increases.
 fn film_dielectric(cosine: f32, ior: f32, m: Material) -> vec3f {
     let inside = film_cosine(cosine, m);
     let ratio = ior / m.thin_film_ior;
-    let base = polarised_fresnel(inside, ratio);
+    let base = relative_fresnel(inside, ratio);
     let shift_s = select(0.0, PI, ratio < 1.0);
     let is_below_brewster = inside * inside * (1.0 + ratio * ratio) < 1.0;
     let shift_p = select(shift_s, PI - shift_s, is_below_brewster);

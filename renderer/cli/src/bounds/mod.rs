@@ -34,6 +34,7 @@ Examples:
   lightbound bounds --svg figure.svg
   lightbound bounds --by-relation --format markdown
   lightbound bounds --tightness --svg tightness.svg
+  lightbound bounds --shader practice --frame local --ranges declared
 
 Costs are those of one SIMD group, 4 or 8 evaluations: static machine instructions, instructions
 executed on average, cycles predicted by a throughput model of a Skylake core, and measured cycles
@@ -56,6 +57,9 @@ for the given shaders. They show upper bounds that propagate NaN, over light dir
 inputs, in the setup of the first tables; --sides, --nan, --inputs, --frame, --ranges and --target
 select others.";
 
+/// The name of [`shaders::PRACTICE_SHADERS`] in options.
+const PRACTICE: &str = "practice";
+
 /// The shaders in figure 3 of Clarberg et al. 2010.
 const FIGURE_SHADERS: [&str; 2] = ["isoward", "ashikhmin"];
 
@@ -63,8 +67,10 @@ const FIGURE_SHADERS: [&str; 2] = ["isoward", "ashikhmin"];
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Shader in WGSL: a file, a name of the library, or ggx or layered, which are written without
-    /// regard to bounds; may be repeated [default: the six of Clarberg et al. 2010]
+    /// Shader in WGSL: a file, a name of the library, or ggx, layered or disney, which are written
+    /// without regard to bounds, or openpbr15, which is openpbr with 15 parameters; practice stands
+    /// for ggx, conductor, coated_diffuse, hair, disney and openpbr15; may be repeated [default: the
+    /// six of Clarberg et al. 2010]
     #[arg(long, value_name = "NAME|FILE")]
     shader: Vec<PathBuf>,
 
@@ -200,6 +206,9 @@ fn json<T: Serialize>(records: &[T]) -> String {
 fn load_shaders(paths: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
     let mut paths =
         if paths.is_empty() { PAPER_SHADERS.map(PathBuf::from).to_vec() } else { paths.to_vec() };
+    if let Some(index) = paths.iter().position(|path| path.as_os_str() == PRACTICE) {
+        paths.splice(index..=index, shaders::PRACTICE_SHADERS.map(PathBuf::from));
+    }
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     // Files with the same name in several folders are named by their paths.

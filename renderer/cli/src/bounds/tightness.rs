@@ -1,6 +1,6 @@
 //! `bounds --tightness`; [`lightbound_study::tightness`] has the measurement.
 
-use super::{Args, TableFormat, json};
+use super::{Args, PRACTICE, TableFormat, json};
 use crate::console::Console;
 use crate::numbers::integer;
 use crate::output::to_stdout;
@@ -19,7 +19,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct TightnessArgs {
     /// Instead of costs, measure how much upper bounds overestimate the maximum, for a fixed list
-    /// of materials; --shader selects from the list, to which it adds ggx and layered
+    /// of materials; --shader selects from the list, to which it adds ggx, layered, disney, hair and
+    /// openpbr, or all of these but layered with the name practice
     #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds", "by_relation"])]
     pub tightness: bool,
 
@@ -66,6 +67,9 @@ fn materials(names: &[PathBuf], kinds: &[BoundKind]) -> Result<Vec<CompiledMater
     let matches = |name: &PathBuf, material: &Material| {
         let name = name.to_string_lossy();
         name.strip_suffix(".wgsl").unwrap_or(&name) == material.shader
+            || name == PRACTICE
+                && OPTIONAL_MATERIALS.contains(material)
+                && material.shader != "layered"
     };
     let all = || MATERIALS.iter().chain(&OPTIONAL_MATERIALS);
     if let Some(unknown) = names.iter().find(|name| !all().any(|material| matches(name, material)))

@@ -31,6 +31,7 @@ library! {
     "hair.wgsl",
     "henyey_greenstein.wgsl",
     "isoward.wgsl",
+    "openpbr.wgsl",
     "oren_nayar.wgsl",
     "phong.wgsl",
     "rayleigh.wgsl",

@@ -77,12 +77,56 @@ pub const MATERIALS: [Material; 19] = [
 
 const GOLD: &[Setting] = &[("f0", 0.8)];
 
-/// Materials that are measured only if their shader is named. Their shaders are
-/// [not in the library](crate::shaders).
-pub const OPTIONAL_MATERIALS: [Material; 5] = [
+const PLASTIC: &[Setting] = &[("specular_roughness", 0.2236)];
+const BRUSHED: &[Setting] = &[
+    ("base_metalness", 1.0),
+    ("specular_roughness", 0.4472),
+    ("specular_roughness_anisotropy", 0.8),
+];
+const CAR_PAINT: &[Setting] = &[
+    ("base_color", 0.3),
+    ("base_metalness", 0.6),
+    ("specular_roughness", 0.4472),
+    ("coat_weight", 1.0),
+    ("coat_roughness", 0.2236),
+];
+const VELVET: &[Setting] = &[
+    ("base_color", 0.2),
+    ("base_diffuse_roughness", 0.5),
+    ("specular_weight", 0.0),
+    ("fuzz_weight", 1.0),
+    ("fuzz_roughness", 0.4),
+];
+const LACQUER: &[Setting] = &[
+    ("base_color", 0.4),
+    ("specular_roughness", 0.4472),
+    ("coat_weight", 0.5),
+    ("coat_roughness", 0.2236),
+];
+const RUBBER: &[Setting] = &[
+    ("base_color", 0.1),
+    ("base_diffuse_roughness", 0.6),
+    ("specular_roughness", 0.7071),
+    ("specular_ior", 1.4),
+];
+
+/// Materials that are measured only if their shader is named: `ggx`, `layered` and `disney`, [which
+/// are not in the library](crate::shaders), and looks of `openpbr`: plastic, brushed metal, car paint,
+/// velvet, lacquered wood and rubber. Their roughness along an axis is that of a `ggx`, where it is
+/// isotropic.
+pub const OPTIONAL_MATERIALS: [Material; 14] = [
     Material::new("ggx", GOLD, &[("alpha", 0.5)]),
     Material::new("ggx", GOLD, &[("alpha", 0.2)]),
     Material::new("ggx", GOLD, &[("alpha", 0.05)]),
     Material::new("layered", &[], &[("base_metalness", 0.0)]),
     Material::new("layered", &[], &[("base_metalness", 1.0)]),
+    Material::new("disney", &[], &[("metallic", 0.0)]),
+    Material::new("disney", &[], &[("metallic", 1.0)]),
+    Material::new("hair", &[], &[]),
+    Material::new("openpbr", &[], PLASTIC),
+    Material::new("openpbr", &[], BRUSHED),
+    Material::new("openpbr", &[], CAR_PAINT),
+    Material::new("openpbr", &[], VELVET),
+    Material::new("openpbr", &[], LACQUER),
+    Material::new("openpbr", &[], RUBBER),
 ];

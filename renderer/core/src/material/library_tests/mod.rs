@@ -7,6 +7,7 @@ mod energy;
 mod hair;
 mod layered;
 mod microfacets;
+mod openpbr;
 mod parameter_ranges;
 mod phase;
 mod sampling;

@@ -352,6 +352,27 @@ fn densities_may_be_shaders() {
 }
 
 #[test]
+fn parameters_of_densities_may_be_textures() {
+    let text = "WorldBegin
+        Texture \"steps\" \"float\" \"checkerboard\" \"integer dimension\" 3
+            \"float tex1\" 2 \"float tex2\" 3
+        Translate 0 10 0
+        MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
+            \"texture height\" \"steps\"
+            \"point3 p0\" [0.25 0.25 0.25] \"point3 p1\" [0.75 0.75 0.75]
+        MediumInterface \"m\" \"\" Shape \"sphere\"";
+    let scene = load_clean(text).scene;
+    let [medium] = &scene.media[..] else { panic!("{:?}", scene.media) };
+    // The camera is at the origin of the world. Extinction is twice the density, height − y; the
+    // cell of the texture is that of the point in the world, 10 higher.
+    assert_eq!(at(medium, vec3(0.5, 0.25, 0.5)).extinction.x, 2.0 * 1.75);
+    assert_eq!(medium.majorants.density_range(), [1.25, 1.75]);
+    let moved = text.replace("Translate 0 10 0", "Translate 0 11 0");
+    let scene = load_clean(&moved).scene;
+    assert_eq!(at(&scene.media[0], vec3(0.5, 0.25, 0.5)).extinction.x, 2.0 * 2.75);
+}
+
+#[test]
 fn integrals_of_phase_functions_are_checked_once() {
     let medium = |name: &str| {
         format!(
@@ -392,7 +413,7 @@ fn invalid_media_are_errors() {
         (r#""shader" "string filename" "haze.wgsl" "rgb sigma_b" 1"#, "did you mean \"sigma_a\"?"),
         (
             r#""shader" "string filename" "haze.wgsl" "string height" "x""#,
-            "of medium \"m\"); write \"float height\"\nthe shader takes",
+            "of medium \"m\"); write \"float height\" or \"texture height\"\nthe shader takes",
         ),
         (r#""nanovdb""#, "needs a file"),
         (r#""nanovdb" "string filename" "nosuch.nvdb""#, "cannot be read"),
@@ -433,7 +454,9 @@ fn invalid_media_are_errors() {
     let textured = "WorldBegin Texture \"t\" \"float\" \"checkerboard\"
         MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
         \"texture height\" \"t\"";
-    assert!(error(textured).contains("\"texture height\" is a texture"));
+    let message = error(textured);
+    assert!(message.contains("\"texture height\" is a texture that needs texture coordinates"));
+    assert!(message.contains("\"string mapping\" \"planar\""), "{message}");
     let undefined = textured.replace("\"t\" \"float\"", "\"u\" \"float\"");
     assert!(error(&undefined).contains("texture \"t\" is not defined"));
     let surface = "WorldBegin Material \"shader\" \"string filename\" \"henyey_greenstein\"";

@@ -20,14 +20,16 @@ pub mod parameters;
 mod program;
 pub mod self_check;
 mod specular;
+mod values;
 
 use crate::texture::Param;
 
 pub use bump::BumpMap;
 pub use dispersion::{DispersiveIndex, PathWavelength};
-pub use instance::{Setting, ShaderInstance};
+pub use instance::ShaderInstance;
 pub use program::{Program, ProgramError, ShaderBinding};
 pub use specular::{Conductor, Specular, SpecularSample};
+pub use values::{ParameterValues, Setting};
 
 /// A material of the scene.
 #[derive(Clone, Debug)]

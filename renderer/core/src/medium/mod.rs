@@ -23,7 +23,7 @@ pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
-pub use shader_field::{ShaderField, ShaderFieldSettings};
+pub use shader_field::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
 pub use tightness::Tightness;
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};

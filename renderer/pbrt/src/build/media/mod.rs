@@ -110,6 +110,10 @@ impl Builder<'_> {
         &mut self,
         MediumEntity { name, entity, ctm }: &MediumEntity,
     ) -> Result<Medium, SceneError> {
+        let placement = || match ctm {
+            Ok(ctm) => transform(entity, *ctm),
+            Err(fault) => Err(fault.error(&entity.location, "medium")),
+        };
         let mut density = None;
         let field: Box<dyn Field> = match entity.name.as_str() {
             "homogeneous" => Box::new(self.homogeneous(entity)?),
@@ -118,17 +122,16 @@ impl Builder<'_> {
             "nanovdb" => Box::new(self.nanovdb(entity)?),
             "cloud" => Box::new(self.cloud(entity)?),
             "shader" => {
-                let (field, shader_use) = self.shader_field(entity, name)?;
+                let (field, shader_use) = self.shader_field(entity, name, placement()?)?;
                 density = Some(shader_use);
                 Box::new(field)
             }
             other => unreachable!("the medium \"{other}\" is in `MEDIA`"),
         };
         // Without bounds, a medium is the same in all spaces.
-        let transform = match (field.bounds(), ctm) {
-            (None, _) => Transform::IDENTITY,
-            (Some(_), Ok(ctm)) => transform(entity, *ctm)?,
-            (Some(_), Err(fault)) => return Err(fault.error(&entity.location, "medium")),
+        let transform = match field.bounds() {
+            None => Transform::IDENTITY,
+            Some(_) => placement()?,
         };
         let (phase, phase_shader) = self.phase(entity, name)?;
         match &density {

@@ -12,7 +12,7 @@ use lightbound_shader::Shader;
 use std::sync::Arc;
 
 /// Densities and phase functions that scenes may name.
-const SHADERS: [(&str, &str); 3] = [
+const SHADERS: [(&str, &str); 4] = [
     (
         "haze.wgsl",
         "struct Medium {
@@ -23,6 +23,7 @@ const SHADERS: [(&str, &str); 3] = [
         fn albedo(p: vec3f, m: Medium) -> vec3f { return vec3f(0.25, 0.5, p.x); }
         fn emission(p: vec3f, m: Medium) -> vec3f { return vec3f(p.z); }",
     ),
+    ("dense.wgsl", "fn density(p: vec3f) -> f32 { return 1e38 * p.x; }"),
     ("pole.wgsl", "fn density(p: vec3f) -> f32 { return 1.0 / p.x; }"),
     ("loud.wgsl", "fn phase(wi: vec3f, wo: vec3f) -> f32 { return 1.0; }"),
 ];
@@ -427,6 +428,15 @@ fn invalid_media_are_errors() {
         (r#""uniformgrid" "float density" 1 "float temperature" [1 2]"#, "has 2 values"),
         (r#""uniformgrid" "float density" 1 "float temperature" 1 "rgb Le" [1 1 1]"#, "remove one"),
         (r#""uniformgrid" "float density" 1e30 "float scale" 1e20"#, "infinite; reduce"),
+        (
+            r#""uniformgrid" "float density" 1e38"#,
+            "the density or the extinction of medium \"m\" may reach 2e38, too much to render; reduce",
+        ),
+        (r#""homogeneous" "float scale" 1e30"#, "may reach 2e30"),
+        (
+            r#""shader" "string filename" "dense.wgsl""#,
+            "may reach 2e38, too much to render; limit it in the shader with `min`",
+        ),
         (
             r#""uniformgrid" "float density" 1 "integer nx" 2147483647 "integer ny" 2147483647 "integer nz" 2147483647"#,
             "correct nx",

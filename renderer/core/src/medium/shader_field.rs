@@ -3,7 +3,7 @@
 //! The bounding shader is derived for the values of the parameters and for the box of the medium,
 //! so that the compiler knows them.
 
-use super::{Field, MediumPoint, range_tree};
+use super::{Field, MediumPoint, StoppedLoops, range_tree};
 use crate::material::{ParameterValues, ProgramError};
 use crate::texture::bounds::transformed;
 use crate::texture::{ParamBounds, VolumeTextureError};
@@ -20,6 +20,7 @@ use lightbound_shader::{
     passes,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a scene says about a medium with a shader.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,12 @@ pub struct ShaderField {
     albedo: Option<usize>,
     /// Index of the first output of `fn emission`.
     emission: Option<usize>,
+    /// Index of the output that says whether a loop was stopped, if one may be.
+    capped: Option<usize>,
+    /// File and lines of the loops.
+    loops: String,
+    /// Evaluations in which a loop was stopped.
+    stopped: AtomicU64,
 }
 
 impl ShaderField {
@@ -134,7 +141,12 @@ impl ShaderField {
         let channels = density.outputs.len();
         let albedo = shader.has_albedo().then_some(channels);
         let emission = shader.has_emission().then_some(albedo.map_or(channels, |first| first + 3));
+        let capped = properties.outputs().iter().position(|port| port.name == "capped");
+        let lines = shader.loop_lines().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         Ok(ShaderField {
+            capped,
+            loops: format!("{}:{lines}", shader.name()),
+            stopped: AtomicU64::new(0),
             settings,
             parameters,
             varying,
@@ -203,6 +215,12 @@ impl Field for ShaderField {
         self.parameters.write_constants(|k, word| inputs.fill_port(3 + k, word));
         let mut outputs = Batch::new(target, self.properties.outputs().len(), points.len());
         self.properties.run(&self.textures(), &inputs, &mut outputs);
+        if let Some(capped) = self.capped {
+            let stopped = (0..points.len()).filter(|&row| outputs.bits(row, capped) != 0).count();
+            if stopped > 0 {
+                self.stopped.fetch_add(stopped as u64, Ordering::Relaxed);
+            }
+        }
         let ShaderFieldSettings { extinction, albedo, radiance, .. } = self.settings;
         out.clear();
         out.extend((0..points.len()).map(|row| {
@@ -218,6 +236,11 @@ impl Field for ShaderField {
             };
             MediumPoint { extinction, albedo, emission }
         }));
+    }
+
+    fn stopped_loops(&self) -> Option<StoppedLoops> {
+        let evaluations = self.stopped.load(Ordering::Relaxed);
+        (evaluations > 0).then(|| StoppedLoops { evaluations, location: self.loops.clone() })
     }
 }
 
@@ -309,6 +332,24 @@ mod tests {
         let emission = extinction * (1.0 - albedo) * vec3(1.0, 0.0, 3.0) * 3.0;
         let coloured = at(&field(&format!("{density} {colours}"), &[3.0]), p);
         assert_eq!(coloured, MediumPoint { extinction, albedo, emission });
+    }
+
+    #[test]
+    fn stopped_loops_are_counted() {
+        let source = "fn density(p: vec3f) -> f32 {
+            var x = 0.0;
+            while x < 1.0 {
+                x += p.x;
+            }
+            return 0.5;
+        }";
+        let field = field(source, &[]);
+        at(&field, vec3(0.25, 0.0, 0.0));
+        assert_eq!(field.stopped_loops(), None);
+        at(&field, Vec3::ZERO);
+        at(&field, -Vec3::X);
+        let location = "test.wgsl:3".to_owned();
+        assert_eq!(field.stopped_loops(), Some(StoppedLoops { evaluations: 2, location }));
     }
 
     #[test]

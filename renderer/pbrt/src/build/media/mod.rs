@@ -142,16 +142,26 @@ impl Builder<'_> {
             None => self.warn_unused(entity)?,
         }
         let medium = Medium::new(name.clone(), transform, field, phase);
-        let [_, majorant] = medium.majorants.density_range();
-        if !(majorant * medium.field.extinction()).is_finite() {
-            let error =
-                entity.error(format!("the density of medium \"{name}\" has no upper bound"));
-            return Err(error.help(
+        let Some(max) = medium.excessive_density() else { return Ok(medium) };
+        let error = match max.is_finite() {
+            true => format!(
+                "the density or the extinction of medium \"{name}\" may reach {max:e}, too much \
+                 to render"
+            ),
+            false => format!("the density of medium \"{name}\" has no upper bound"),
+        };
+        let error = entity.error(error);
+        Err(match density {
+            Some(_) => error.help(
                 "limit it in the shader with `min`, also where a division by 0 is possible; \
                  `lightbound shader bound` shows bounds",
-            ));
-        }
-        Ok(medium)
+            ),
+            None => error.help(format!(
+                "reduce \"scale\", \"sigma_a\" or \"sigma_s\" to extinctions up to {:e}; a solid \
+                 object needs no medium",
+                Medium::MAX_EXTINCTION
+            )),
+        })
     }
 
     fn homogeneous(&mut self, entity: &Entity) -> Result<Homogeneous, SceneError> {

@@ -15,7 +15,7 @@
 //! biased. Before the table of a density are its octrees for several budgets, without merging of
 //! cells. The reference has an error of 0.5 % for walls.
 
-use lightbound::material::ShaderInstance;
+use lightbound::material::{ParameterValues, ShaderInstance};
 use lightbound::medium::{
     ChannelWeights, Field, MajorantTree, Medium, MediumPoint, ShaderField, ShaderFieldSettings,
     Tracker, Tracking, TrackingCounts, TreeOptions, Walk, WalkCounts,
@@ -134,11 +134,13 @@ fn field(source: &str, parameters: &[f32], extinction: f32) -> ShaderField {
     let words: Vec<u32> = parameters.iter().map(|x| x.to_bits()).collect();
     let settings = ShaderFieldSettings {
         bounds: BOX,
+        render_from_medium: Transform::IDENTITY,
         extinction: Vec3::splat(extinction),
         albedo: Vec3::ONE,
         radiance: Vec3::ZERO,
     };
-    ShaderField::new(&shader, &Settings::default(), &words, vec![], settings)
+    let values = ParameterValues::from_words(&words);
+    ShaderField::new(&shader, &Settings::default(), values, vec![], settings)
         .expect("the shader is a density")
 }
 

@@ -12,7 +12,7 @@ use lightbound_shader::Shader;
 use std::sync::Arc;
 
 /// Densities and phase functions that scenes may name.
-const SHADERS: [(&str, &str); 3] = [
+const SHADERS: [(&str, &str); 4] = [
     (
         "haze.wgsl",
         "struct Medium {
@@ -23,6 +23,7 @@ const SHADERS: [(&str, &str); 3] = [
         fn albedo(p: vec3f, m: Medium) -> vec3f { return vec3f(0.25, 0.5, p.x); }
         fn emission(p: vec3f, m: Medium) -> vec3f { return vec3f(p.z); }",
     ),
+    ("dense.wgsl", "fn density(p: vec3f) -> f32 { return 1e38 * p.x; }"),
     ("pole.wgsl", "fn density(p: vec3f) -> f32 { return 1.0 / p.x; }"),
     ("loud.wgsl", "fn phase(wi: vec3f, wo: vec3f) -> f32 { return 1.0; }"),
 ];
@@ -352,6 +353,27 @@ fn densities_may_be_shaders() {
 }
 
 #[test]
+fn parameters_of_densities_may_be_textures() {
+    let text = "WorldBegin
+        Texture \"steps\" \"float\" \"checkerboard\" \"integer dimension\" 3
+            \"float tex1\" 2 \"float tex2\" 3
+        Translate 0 10 0
+        MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
+            \"texture height\" \"steps\"
+            \"point3 p0\" [0.25 0.25 0.25] \"point3 p1\" [0.75 0.75 0.75]
+        MediumInterface \"m\" \"\" Shape \"sphere\"";
+    let scene = load_clean(text).scene;
+    let [medium] = &scene.media[..] else { panic!("{:?}", scene.media) };
+    // The camera is at the origin of the world. Extinction is twice the density, height − y; the
+    // cell of the texture is that of the point in the world, 10 higher.
+    assert_eq!(at(medium, vec3(0.5, 0.25, 0.5)).extinction.x, 2.0 * 1.75);
+    assert_eq!(medium.majorants.density_range(), [1.25, 1.75]);
+    let moved = text.replace("Translate 0 10 0", "Translate 0 11 0");
+    let scene = load_clean(&moved).scene;
+    assert_eq!(at(&scene.media[0], vec3(0.5, 0.25, 0.5)).extinction.x, 2.0 * 2.75);
+}
+
+#[test]
 fn integrals_of_phase_functions_are_checked_once() {
     let medium = |name: &str| {
         format!(
@@ -392,7 +414,7 @@ fn invalid_media_are_errors() {
         (r#""shader" "string filename" "haze.wgsl" "rgb sigma_b" 1"#, "did you mean \"sigma_a\"?"),
         (
             r#""shader" "string filename" "haze.wgsl" "string height" "x""#,
-            "of medium \"m\"); write \"float height\"\nthe shader takes",
+            "of medium \"m\"); write \"float height\" or \"texture height\"\nthe shader takes",
         ),
         (r#""nanovdb""#, "needs a file"),
         (r#""nanovdb" "string filename" "nosuch.nvdb""#, "cannot be read"),
@@ -406,6 +428,15 @@ fn invalid_media_are_errors() {
         (r#""uniformgrid" "float density" 1 "float temperature" [1 2]"#, "has 2 values"),
         (r#""uniformgrid" "float density" 1 "float temperature" 1 "rgb Le" [1 1 1]"#, "remove one"),
         (r#""uniformgrid" "float density" 1e30 "float scale" 1e20"#, "infinite; reduce"),
+        (
+            r#""uniformgrid" "float density" 1e38"#,
+            "the density or the extinction of medium \"m\" may reach 2e38, too much to render; reduce",
+        ),
+        (r#""homogeneous" "float scale" 1e30"#, "may reach 2e30"),
+        (
+            r#""shader" "string filename" "dense.wgsl""#,
+            "may reach 2e38, too much to render; limit it in the shader with `min`",
+        ),
         (
             r#""uniformgrid" "float density" 1 "integer nx" 2147483647 "integer ny" 2147483647 "integer nz" 2147483647"#,
             "correct nx",
@@ -433,7 +464,9 @@ fn invalid_media_are_errors() {
     let textured = "WorldBegin Texture \"t\" \"float\" \"checkerboard\"
         MakeNamedMedium \"m\" \"string type\" \"shader\" \"string filename\" \"haze.wgsl\"
         \"texture height\" \"t\"";
-    assert!(error(textured).contains("\"texture height\" is a texture"));
+    let message = error(textured);
+    assert!(message.contains("\"texture height\" is a texture that needs texture coordinates"));
+    assert!(message.contains("\"string mapping\" \"planar\""), "{message}");
     let undefined = textured.replace("\"t\" \"float\"", "\"u\" \"float\"");
     assert!(error(&undefined).contains("texture \"t\" is not defined"));
     let surface = "WorldBegin Material \"shader\" \"string filename\" \"henyey_greenstein\"";

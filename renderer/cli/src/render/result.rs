@@ -11,6 +11,7 @@ use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS};
 use lightbound::film::{Coverage, Film, PixelBlock};
 use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::light::DEFAULT_GROUP;
+use lightbound::medium::StoppedLoops;
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
 use lightbound::settings::{AmbientOcclusionSettings, ColourSpace, Method, ShadowTerminator};
@@ -278,6 +279,16 @@ impl<'a> RenderResult<'a> {
                 "a loop of a shader did not terminate in {capped} of {all} evaluations; it was \
                  stopped"
             ));
+        }
+        for medium in &self.job.loaded.scene.media {
+            if let Some(StoppedLoops { evaluations, location }) = medium.field.stopped_loops() {
+                warnings.push(format!(
+                    "a loop in the density of medium \"{}\" ({location}) did not terminate in \
+                     {evaluations} evaluations; it was stopped, and the density may be wrong: \
+                     limit the iterations in the shader",
+                    medium.name
+                ));
+            }
         }
         warnings
     }

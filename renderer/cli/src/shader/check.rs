@@ -7,7 +7,9 @@ use crate::console::{self, count};
 use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::parameters::{self, format_table};
-use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
+use lightbound::material::{
+    ParameterValues, Program, Setting, ShaderBinding, ShaderInstance, self_check,
+};
 use lightbound::math::{Aabb, Transform, Vec3};
 use lightbound::medium::{Field, MajorantTree, ShaderField, ShaderFieldSettings, TreeOptions};
 use lightbound_shader::backend::x86;
@@ -225,11 +227,13 @@ impl Checks {
             values::require_all(shader.parameters(), values::defaults(shader.parameters()))?;
         let medium = ShaderFieldSettings {
             bounds: Aabb { min: Vec3::ZERO, max: Vec3::ONE },
+            render_from_medium: Transform::IDENTITY,
             extinction: Vec3::ONE,
             albedo: Vec3::ZERO,
             radiance: Vec3::ONE,
         };
-        let field = ShaderField::new(shader, settings, &parameters, vec![], medium)?;
+        let values = ParameterValues::from_words(&parameters);
+        let field = ShaderField::new(shader, settings, values, vec![], medium)?;
         let mut points = Vec::new();
         field.evaluate(&positions(POINTS), &mut points);
         let [min, max] = points.iter().fold([f32::INFINITY, 0.0], |[min, max], point| {

@@ -21,6 +21,7 @@ use super::{Error, Exit, input};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::{ProgramError, library};
+use lightbound::medium::ShaderFieldError;
 use lightbound_pbrt::shader_file::{self, ShaderReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
@@ -244,6 +245,17 @@ impl From<CompileError> for Error {
                 message: cause.to_string(),
                 help: "use fewer and smaller arrays in the shader".into(),
             },
+        }
+    }
+}
+
+impl From<ShaderFieldError> for Error {
+    fn from(error: ShaderFieldError) -> Error {
+        match error {
+            ShaderFieldError::Program(error) => error.into(),
+            ShaderFieldError::Texture { error, .. } => {
+                Error::option(format!("a texture {error}"), error.remedy())
+            }
         }
     }
 }

@@ -21,15 +21,17 @@ mod program;
 pub mod self_check;
 mod specialization;
 mod specular;
+mod values;
 
 use crate::texture::Param;
 
 pub use bump::BumpMap;
 pub use dispersion::{DispersiveIndex, PathWavelength};
-pub use instance::{Setting, ShaderInstance};
+pub use instance::ShaderInstance;
 pub use program::{Program, ProgramError, ShaderBinding};
 pub use specialization::specialize_programs;
 pub use specular::{Conductor, Specular, SpecularSample};
+pub use values::{ParameterValues, Setting};
 
 /// A material of the scene.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! other constants stay parameters. Images do not depend on it, since specialized code computes the
 //! same numbers; but bounds are tighter, so that light sampling with them has other noise.
 
-use super::instance::KnownWord;
+use super::values::KnownWord;
 use super::{Program, ShaderBinding, ShaderInstance};
 use lightbound_shader::bounding::{Ranges, parameter_bounds};
 use lightbound_shader::interval::Bounds;

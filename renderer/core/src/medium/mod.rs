@@ -23,7 +23,7 @@ pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
 pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
-pub use shader_field::{ShaderField, ShaderFieldSettings};
+pub use shader_field::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
 pub use tightness::Tightness;
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
@@ -70,6 +70,20 @@ pub trait Field: Debug + Send + Sync {
     /// Computes the properties at points, one item per point. Points are within
     /// [`Field::bounds`].
     fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>);
+
+    /// Returns the evaluations so far in which a loop was stopped; `None` if there are none.
+    fn stopped_loops(&self) -> Option<StoppedLoops> {
+        None
+    }
+}
+
+/// Evaluations of a shader in which a loop reached the limit of iterations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedLoops {
+    /// Number of evaluations.
+    pub evaluations: u64,
+    /// File and lines of the loops: `fog.wgsl:12`.
+    pub location: String,
 }
 
 /// A participating medium.
@@ -105,6 +119,10 @@ impl MediumInterface {
 }
 
 impl Medium {
+    /// Limit of the density and of the extinction coefficient, 1/m: products with lengths and
+    /// weights stay finite.
+    pub const MAX_EXTINCTION: f32 = 1e27;
+
     /// Creates a medium, and computes its majorants.
     pub fn new(
         name: String,
@@ -124,6 +142,14 @@ impl Medium {
     /// Returns an upper bound on the extinction coefficient of each channel everywhere, 1/m.
     pub fn max_extinction(&self) -> Vec3 {
         self.majorants.density_range()[1] * self.field.extinction()
+    }
+
+    /// Returns an upper bound on the density and on the extinction coefficient, if it exceeds
+    /// [`Medium::MAX_EXTINCTION`]. Samples of such media may be infinite.
+    pub fn excessive_density(&self) -> Option<f32> {
+        let [_, density] = self.majorants.density_range();
+        let max = self.max_extinction().max_element().max(density);
+        (max.is_nan() || max > Medium::MAX_EXTINCTION).then_some(max)
     }
 
     /// Returns a lower bound on the extinction coefficient of all channels everywhere, 1/m.

@@ -3,23 +3,32 @@
 //! The bounding shader is derived for the values of the parameters and for the box of the medium,
 //! so that the compiler knows them.
 
-use super::{Field, MediumPoint, range_tree};
-use crate::material::ProgramError;
-use lightbound_math::{Aabb, Vec3};
+use super::{Field, MediumPoint, StoppedLoops, range_tree};
+use crate::material::{ParameterValues, ProgramError};
+use crate::texture::bounds::transformed;
+use crate::texture::{ParamBounds, VolumeTextureError};
+use lightbound_math::{Aabb, Transform, Vec3};
 use lightbound_shader::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
 };
 use lightbound_shader::interval::{Bounds, Floats};
+use lightbound_shader::ir::Type;
 use lightbound_shader::lift::Options;
 use lightbound_shader::relations::Relations;
-use lightbound_shader::{Arena, Batch, Kernel, Settings, Shader, Target, Texture, medium, passes};
+use lightbound_shader::{
+    Arena, Batch, CompileError, Kernel, Settings, Shader, ShaderError, Target, Texture, medium,
+    passes,
+};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a scene says about a medium with a shader.
 #[derive(Clone, Copy, Debug)]
 pub struct ShaderFieldSettings {
     /// The box of the medium.
     pub bounds: Aabb,
+    /// From the medium's own space to render space, where textures are looked up.
+    pub render_from_medium: Transform,
     /// Extinction per unit of density, 1/m.
     pub extinction: Vec3,
     /// Single-scattering albedo, unless the shader has `fn albedo`.
@@ -28,12 +37,41 @@ pub struct ShaderFieldSettings {
     pub radiance: Vec3,
 }
 
+/// A density cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ShaderFieldError {
+    /// The shader is not a density, is invalid or cannot be compiled.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The value of a parameter is a texture without meaning or bounds in a medium.
+    #[error("the texture {error}")]
+    Texture {
+        /// Index of the first word of the parameter.
+        word: usize,
+        /// What is wrong with the texture.
+        error: VolumeTextureError,
+    },
+}
+
+impl From<ShaderError> for ShaderFieldError {
+    fn from(error: ShaderError) -> ShaderFieldError {
+        ProgramError::from(error).into()
+    }
+}
+
+impl From<CompileError> for ShaderFieldError {
+    fn from(error: CompileError) -> ShaderFieldError {
+        ProgramError::from(error).into()
+    }
+}
+
 /// A field with a density from a shader, which may also compute albedo and emission.
 #[derive(Debug)]
 pub struct ShaderField {
     settings: ShaderFieldSettings,
-    /// Words of the parameters.
-    parameters: Box<[u32]>,
+    parameters: ParameterValues,
+    /// Bounds on the parameters that are textures.
+    varying: Vec<ParamBounds>,
     textures: Vec<Arc<Texture>>,
     properties: Kernel,
     bounding: BoundingKernel,
@@ -43,24 +81,35 @@ pub struct ShaderField {
     albedo: Option<usize>,
     /// Index of the first output of `fn emission`.
     emission: Option<usize>,
+    /// Index of the output that says whether a loop was stopped, if one may be.
+    capped: Option<usize>,
+    /// File and lines of the loops.
+    loops: String,
+    /// Evaluations in which a loop was stopped.
+    stopped: AtomicU64,
 }
 
 impl ShaderField {
-    /// Compiles a shader for the words of its parameters. Textures are in the order of their
+    /// Compiles a shader for the values of its parameters. Textures are in the order of their
     /// declarations.
     ///
     /// # Errors
-    /// If the shader is not a density, is invalid or cannot be compiled.
+    /// If the shader is not a density, is invalid or cannot be compiled, or if a parameter is a
+    /// texture that is not a function of the position.
     ///
     /// # Panics
-    /// If the number of words is not that of the parameters.
+    /// If the values are not those of the parameters.
     pub fn new(
         shader: &Shader,
         options: &Settings,
-        parameters: &[u32],
+        parameters: ParameterValues,
         textures: Vec<Arc<Texture>>,
         settings: ShaderFieldSettings,
-    ) -> Result<ShaderField, ProgramError> {
+    ) -> Result<ShaderField, ShaderFieldError> {
+        let varying = parameters.textures().map(|(word, value)| {
+            ParamBounds::new(value).map_err(|error| ShaderFieldError::Texture { word, error })
+        });
+        let varying: Vec<ParamBounds> = varying.collect::<Result<_, _>>()?;
         let (arena, target) = (Arena::new(), Target::best());
         let properties = medium::properties(shader, options)?;
         let properties = Kernel::compile(&arena, &passes::lower(&properties), target)?;
@@ -72,21 +121,35 @@ impl ShaderField {
             input.bounds = Bounds::Float(Floats::between(min[axis], max[axis]));
         }
         assert_eq!(others.len(), parameters.len(), "one word for each component of the parameters");
-        for ((input, port), &word) in
-            others.iter_mut().zip(&density.point.inputs[3..]).zip(parameters)
-        {
-            input.bounds = Bounds::constant(port.ty, word);
-        }
+        let ports = &density.point.inputs[3..];
+        assert_eq!(parameters.len(), ports.len(), "one word for each component of the parameters");
+        parameters.write_constants(|k, word| {
+            others[k].bounds = Bounds::constant(ports[k].ty, word);
+        });
+        // Values of textures are intervals, within their range in the whole medium.
+        let ranges = parameter_ranges(&varying, settings.render_from_medium, settings.bounds);
+        parameters.write_ranges(ranges, |k, [lo, hi]| {
+            others[k].interval = true;
+            if ports[k].ty == Type::F32 {
+                let [lo, hi] = [lo, hi].map(f32::from_bits);
+                others[k].bounds = Bounds::Float(Floats::between(lo, hi));
+            }
+        });
         let options_of_bounds = Options { relations: Relations::all(), ..Options::default() };
         let lifted = density.bound(&inputs, &options_of_bounds);
         let bounding = BoundingKernel::compile(&arena, &lifted, target)?;
         let channels = density.outputs.len();
         let albedo = shader.has_albedo().then_some(channels);
         let emission = shader.has_emission().then_some(albedo.map_or(channels, |first| first + 3));
-        let parameters = parameters.into();
+        let capped = properties.outputs().iter().position(|port| port.name == "capped");
+        let lines = shader.loop_lines().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         Ok(ShaderField {
+            capped,
+            loops: format!("{}:{lines}", shader.name()),
+            stopped: AtomicU64::new(0),
             settings,
             parameters,
+            varying,
             textures,
             properties,
             bounding,
@@ -124,10 +187,11 @@ impl Field for ShaderField {
             for axis in 0..3 {
                 batch.set(row, axis, [b.min[axis], b.max[axis]]);
             }
+            let transform = self.settings.render_from_medium;
+            let ranges = parameter_ranges(&self.varying, transform, *b);
+            self.parameters.write_ranges(ranges, |k, ends| batch.set_bits(row, 3 + k, ends));
         }
-        for (index, &word) in self.parameters.iter().enumerate() {
-            batch.fill(3 + index, word);
-        }
+        self.parameters.write_constants(|k, word| batch.fill(3 + k, word));
         let mut bounds = BoundsBatch::new(&self.bounding, boxes.len());
         self.bounding.run(&self.textures(), &batch, &mut bounds);
         out.clear();
@@ -142,12 +206,21 @@ impl Field for ShaderField {
         let mut inputs = Batch::new(target, self.properties.inputs().len(), points.len());
         for (row, p) in points.iter().enumerate() {
             inputs.set_row(row, 0, &p.to_array().map(f32::to_bits));
+            if !self.varying.is_empty() {
+                let lookup = ParamBounds::lookup(self.settings.render_from_medium.point(*p));
+                self.parameters
+                    .write_textures(&lookup, |k, words| inputs.set_row(row, 3 + k, words));
+            }
         }
-        for (index, &word) in self.parameters.iter().enumerate() {
-            inputs.fill_port(3 + index, word);
-        }
+        self.parameters.write_constants(|k, word| inputs.fill_port(3 + k, word));
         let mut outputs = Batch::new(target, self.properties.outputs().len(), points.len());
         self.properties.run(&self.textures(), &inputs, &mut outputs);
+        if let Some(capped) = self.capped {
+            let stopped = (0..points.len()).filter(|&row| outputs.bits(row, capped) != 0).count();
+            if stopped > 0 {
+                self.stopped.fetch_add(stopped as u64, Ordering::Relaxed);
+            }
+        }
         let ShaderFieldSettings { extinction, albedo, radiance, .. } = self.settings;
         out.clear();
         out.extend((0..points.len()).map(|row| {
@@ -164,29 +237,62 @@ impl Field for ShaderField {
             MediumPoint { extinction, albedo, emission }
         }));
     }
+
+    fn stopped_loops(&self) -> Option<StoppedLoops> {
+        let evaluations = self.stopped.load(Ordering::Relaxed);
+        (evaluations > 0).then(|| StoppedLoops { evaluations, location: self.loops.clone() })
+    }
+}
+
+/// Returns the ranges of parameters that are textures in a box of the medium's own space.
+fn parameter_ranges(
+    varying: &[ParamBounds],
+    render_from_medium: Transform,
+    b: Aabb,
+) -> impl Iterator<Item = [Vec3; 2]> {
+    let everywhere = Aabb { min: Vec3::NEG_INFINITY, max: Vec3::INFINITY };
+    let b = transformed(&render_from_medium, b).unwrap_or(everywhere);
+    varying.iter().map(move |bounds| bounds.range(b))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::integrator::medium_testing::{assert_close, environment, radiance, sphere};
+    use crate::material::Setting;
     use crate::medium::{MajorantTree, TreeOptions};
     use crate::settings::IntegratorSettings;
-    use lightbound_math::{Transform, vec3};
+    use crate::texture::{
+        Checkerboard, CheckerboardDomain, ImageMap, ImageMapValue, Mapping, Param, Texture,
+        TextureFilter, WrapMode,
+    };
+    use glam::{DAffine3, DVec3, dvec3};
+    use lightbound_image::{Channels, Image};
+    use lightbound_math::{Vec2, vec3};
     use proptest::prelude::*;
 
     const BOX: Aabb = Aabb { min: Vec3::splat(-1.0), max: Vec3::ONE };
 
     fn field(source: &str, parameters: &[f32]) -> ShaderField {
         let shader = Shader::parse("test.wgsl", source).unwrap();
-        let words: Vec<u32> = parameters.iter().map(|x| x.to_bits()).collect();
+        let values = parameters.iter().map(|&x| Setting::Constant(vec![f64::from(x)]));
+        let values = ParameterValues::new(shader.settable().iter().zip(values));
+        with_values(&shader, values, Transform::IDENTITY)
+    }
+
+    fn with_values(
+        shader: &Shader,
+        values: ParameterValues,
+        render_from_medium: Transform,
+    ) -> ShaderField {
         let settings = ShaderFieldSettings {
             bounds: BOX,
+            render_from_medium,
             extinction: vec3(0.25, 0.5, 1.0),
             albedo: Vec3::splat(0.5),
             radiance: vec3(1.0, 0.0, 3.0),
         };
-        ShaderField::new(&shader, &Settings::default(), &words, vec![], settings).unwrap()
+        ShaderField::new(shader, &Settings::default(), values, vec![], settings).unwrap()
     }
 
     fn at(field: &ShaderField, p: Vec3) -> MediumPoint {
@@ -226,6 +332,24 @@ mod tests {
         let emission = extinction * (1.0 - albedo) * vec3(1.0, 0.0, 3.0) * 3.0;
         let coloured = at(&field(&format!("{density} {colours}"), &[3.0]), p);
         assert_eq!(coloured, MediumPoint { extinction, albedo, emission });
+    }
+
+    #[test]
+    fn stopped_loops_are_counted() {
+        let source = "fn density(p: vec3f) -> f32 {
+            var x = 0.0;
+            while x < 1.0 {
+                x += p.x;
+            }
+            return 0.5;
+        }";
+        let field = field(source, &[]);
+        at(&field, vec3(0.25, 0.0, 0.0));
+        assert_eq!(field.stopped_loops(), None);
+        at(&field, Vec3::ZERO);
+        at(&field, -Vec3::X);
+        let location = "test.wgsl:3".to_owned();
+        assert_eq!(field.stopped_loops(), Some(StoppedLoops { evaluations: 2, location }));
     }
 
     #[test]
@@ -276,6 +400,127 @@ mod tests {
         let scene = sphere(Box::new(ShaderField { settings, ..field }), 0.0, environment(1.0));
         let measured = radiance(&scene, IntegratorSettings::default(), 1 << 13);
         assert_close(measured, Vec3::splat((-1.0f32).exp()), 0.05);
+    }
+
+    /// The density is the product of an image along z and of the parameter of a checkerboard.
+    const TEXTURED: &str = "struct Medium { a: f32, b: vec2f, shells: u32 }
+        fn density(p: vec3f, m: Medium) -> f32 { return m.a * m.b.y * f32(m.shells); }";
+
+    /// Returns values of the parameters of `TEXTURED`: an image along an axis of the world, with four
+    /// texels from -1 to 1, and cells of a third.
+    fn textured(
+        axis: Vec3,
+        filter: TextureFilter,
+        [even, odd]: [f32; 2],
+    ) -> (Shader, ParameterValues) {
+        let shader = Shader::parse("test.wgsl", TEXTURED).unwrap();
+        let texture = |texture| Param::Texture(Arc::new(texture));
+        let image = Image::from_f32(4, 1, Channels::Grey, vec![0.5, 0.0, 4.0, 1.0]);
+        let image = texture(Texture::Image(ImageMap {
+            image: Arc::new(image),
+            mapping: Mapping::Planar {
+                texture_from_render: Transform::IDENTITY,
+                s: 0.5 * axis,
+                t: Vec3::ZERO,
+                offset: Vec2::splat(0.5),
+            },
+            value: ImageMapValue::Float,
+            wrap: WrapMode::Clamp,
+            filter,
+            scale: 2.0,
+            invert: false,
+        }));
+        let cells = Transform::new(DAffine3::from_scale(DVec3::splat(3.0))).unwrap();
+        let cells = texture(Texture::Checkerboard(Checkerboard {
+            domain: CheckerboardDomain::Solid(cells),
+            even: Param::from_float(even),
+            odd: Param::from_float(odd),
+        }));
+        let shells = texture(Texture::Mix {
+            a: Param::from_float(0.0),
+            b: Param::from_float(4.0),
+            amount: Param::from_float(0.75),
+        });
+        let settings = [image, cells, shells].map(Setting::Varying);
+        let values = ParameterValues::new(shader.settable().iter().zip(settings));
+        (shader, values)
+    }
+
+    #[test]
+    fn textures_are_looked_up_in_render_space() {
+        let (shader, values) = textured(Vec3::X, TextureFilter::Point, [0.125, 0.5]);
+        let transform = Transform::new(DAffine3::from_scale(dvec3(0.5, 0.25, 2.0))).unwrap();
+        let field = with_values(&shader, values, transform);
+        // In render space: 0.45, 0.225 and 1.8. The texel is 4, scaled by 2; one cell is odd.
+        let point = at(&field, Vec3::splat(0.9));
+        assert_eq!(point.extinction.z, 8.0 * 0.125 * 3.0);
+        let mut bounds = Vec::new();
+        let b = |min: f32, max: f32| Aabb { min: Vec3::splat(min), max: Vec3::splat(max) };
+        field.density_bounds(&[b(0.9, 0.95), b(-1.0, 1.0)], &mut bounds);
+        assert_eq!(bounds, [[3.0; 2], [0.0, 12.0]]);
+    }
+
+    #[test]
+    fn textures_without_bounds_are_errors() {
+        let shader = Shader::parse("test.wgsl", TEXTURED).unwrap();
+        let direction = Texture::DirectionMix {
+            a: Param::from_float(0.0),
+            b: Param::from_float(1.0),
+            direction: Vec3::X,
+        };
+        let direction = Setting::Varying(Param::Texture(Arc::new(direction)));
+        let settings = [Setting::Constant(vec![1.0]), Setting::Constant(vec![1.0; 2]), direction];
+        let values = ParameterValues::new(shader.settable().iter().zip(settings));
+        let (settings, options) = (
+            field("fn density(p: vec3f) -> f32 { return 1.0; }", &[]).settings,
+            Settings::default(),
+        );
+        match ShaderField::new(&shader, &options, values, vec![], settings) {
+            Err(ShaderFieldError::Texture { word: 3, error: VolumeTextureError::Normal }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn transmittance_through_textures_has_its_closed_form() {
+        for filter in [TextureFilter::Point, TextureFilter::Bilinear] {
+            let (shader, values) = textured(Vec3::Z, filter, [0.125; 2]);
+            let field = with_values(&shader, values, Transform::IDENTITY);
+            let settings =
+                ShaderFieldSettings { albedo: Vec3::ZERO, radiance: Vec3::ZERO, ..field.settings };
+            // The integral over z is 0.5 · (0.5 + 0 + 4 + 1) with both filters.
+            let expected = (-2.0 * 2.75 * 0.125 * 3.0 * field.extinction()).exp();
+            let field = ShaderField { settings, ..field };
+            let scene = sphere(Box::new(field), 0.0, environment(1.0));
+            let measured = radiance(&scene, IntegratorSettings::default(), 1 << 14);
+            assert_close(measured, expected, 0.03);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_contain_densities_with_textures(
+            corner in prop::array::uniform3(0.0f32..1.0),
+            size in -12.0f32..0.0,
+            points in prop::collection::vec(prop::array::uniform3(0.0f32..=1.0), 16),
+            scale in prop::array::uniform3(0.1f64..3.0),
+            is_bilinear in any::<bool>(),
+        ) {
+            let filters = [TextureFilter::Point, TextureFilter::Bilinear];
+            let filter = filters[usize::from(is_bilinear)].clone();
+            let (shader, values) = textured(vec3(1.0, 2.0, 0.5), filter, [0.1, 0.7]);
+            let turned = DAffine3::from_rotation_y(0.7) * DAffine3::from_scale(scale.into());
+            let field = with_values(&shader, values, Transform::new(turned).unwrap());
+            let min = BOX.min + (BOX.max - BOX.min) * Vec3::from_array(corner);
+            let b = Aabb { min, max: (min + size.exp2()).min(BOX.max) };
+            let mut bounds = Vec::new();
+            field.density_bounds(&[b], &mut bounds);
+            for unit in points {
+                let p = (b.min + (b.max - b.min) * Vec3::from_array(unit)).clamp(b.min, b.max);
+                let density = at(&field, p).extinction.z;
+                prop_assert!(bounds[0][0] <= density && density <= bounds[0][1]);
+            }
+        }
     }
 
     proptest! {

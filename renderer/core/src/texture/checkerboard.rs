@@ -41,7 +41,7 @@ impl Checkerboard {
 }
 
 /// Returns whether x is in an odd cell; false if x is NaN or infinite.
-fn is_odd(x: f32) -> bool {
+pub(super) fn is_odd(x: f32) -> bool {
     (x.floor() * 0.5).fract().abs() == 0.5
 }
 

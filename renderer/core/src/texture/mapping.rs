@@ -1,8 +1,13 @@
 //! Texture mappings: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`.
 
+use super::bounds::transformed;
 use super::{Footprint, Lookup};
-use lightbound_math::{Transform, Vec2, Vec3};
+use lightbound_math::{Aabb, Transform, Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, TAU};
+
+/// Bounds on coordinates that are angles: 0 to 1, with rounding errors.
+const MIN_ANGLE: f32 = -1e-3;
+const MAX_ANGLE: f32 = 1.0 + 1e-3;
 
 /// A map from surface points to coordinates (s, t) of a 2D texture; t points upwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +65,36 @@ impl Mapping {
                 let p = texture_from_render.point(lookup.p);
                 Vec2::new(0.5 + libm::atan2f(p.y, p.x) / TAU, p.z)
             }
+        }
+    }
+}
+
+impl Mapping {
+    /// Bounds the texture coordinates of the points in a box of render space; infinite if they may
+    /// be NaN. Each step of [`Mapping::st`] is monotone in each coordinate, also in floats, so
+    /// that the corners bound planar coordinates.
+    pub(super) fn range(&self, b: Aabb) -> [Vec2; 2] {
+        let unknown = [Vec2::NEG_INFINITY, Vec2::INFINITY];
+        let (Mapping::Planar { texture_from_render, .. }
+        | Mapping::Spherical(texture_from_render)
+        | Mapping::Cylindrical(texture_from_render)) = self
+        else {
+            return unknown;
+        };
+        let Some(b) = transformed(texture_from_render, b) else { return unknown };
+        match self {
+            Mapping::Planar { s, t, offset, .. } => {
+                let corners = b.corners().map(|p| Vec2::new(p.dot(*s), p.dot(*t)) + *offset);
+                if !corners.iter().all(|st| st.is_finite()) {
+                    return unknown;
+                }
+                let first = [corners[0]; 2];
+                corners.iter().fold(first, |[lo, hi], &st| [lo.min(st), hi.max(st)])
+            }
+            Mapping::Cylindrical(_) => {
+                [Vec2::new(MIN_ANGLE, b.min.z), Vec2::new(MAX_ANGLE, b.max.z)]
+            }
+            _ => [Vec2::splat(MIN_ANGLE), Vec2::splat(MAX_ANGLE)],
         }
     }
 }

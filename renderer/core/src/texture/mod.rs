@@ -6,6 +6,7 @@
 //! for others, pixels are supersampled instead.
 
 mod bilerp;
+pub(crate) mod bounds;
 mod checkerboard;
 mod dots;
 mod filtered;
@@ -23,6 +24,7 @@ use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
 pub use bilerp::Bilerp;
+pub use bounds::{ParamBounds, VolumeTextureError};
 pub use checkerboard::{Checkerboard, CheckerboardDomain};
 pub use dots::Dots;
 pub use footprint::Footprint;

@@ -8,10 +8,10 @@
 use lightbound_math::Vec3;
 
 /// Ratio of the frequencies of two octaves.
-const LACUNARITY: f32 = 1.99;
+pub(super) const LACUNARITY: f32 = 1.99;
 
 /// Mean of |noise|, which [`turbulence`] takes for octaves that pixels do not resolve.
-const MEAN_MAGNITUDE: f32 = 0.2;
+pub(super) const MEAN_MAGNITUDE: f32 = 0.2;
 
 /// Coordinates are reduced modulo this, so that those of lattice points fit in 32 bits.
 const PERIOD: f32 = (1 << 30) as f32;

@@ -10,8 +10,10 @@ use super::value_checks::ValidValues;
 use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
-use lightbound::material::{Material, ProgramError, Setting, ShaderInstance, library, parameters};
-use lightbound::medium::{ShaderField, ShaderFieldSettings};
+use lightbound::material::{
+    Material, ParameterValues, ProgramError, Setting, ShaderInstance, library, parameters,
+};
+use lightbound::medium::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 use lightbound::suggestion::did_you_mean;
 use lightbound_shader::texture::SamplerState;
 use lightbound_shader::{Parameter, Scalar, Shader, ShaderError, ShaderKind, Texture};
@@ -67,11 +69,6 @@ impl ShaderUse<'_> {
             "{remedy}\nthe shader takes\n{}",
             table.lines().map(|line| format!("  {line}\n")).collect::<String>().trim_end()
         )
-    }
-
-    /// Whether parameters may be textures.
-    fn takes_textures(&self) -> bool {
-        self.shader.kind() != ShaderKind::Density
     }
 
     /// Iterates over the names of all parameters, overrides and textures of the shader.
@@ -147,7 +144,7 @@ impl ShaderUse<'_> {
             (Scalar::I32 | Scalar::U32, _) => vec!["integer"],
             (Scalar::Bool, _) => vec!["bool"],
         };
-        if !is_override && parameter.size <= 3 && self.takes_textures() {
+        if !is_override && parameter.size <= 3 {
             types.push("texture");
         }
         let declarations: Vec<_> = types.iter().map(|ty| format!("\"{ty} {name}\"")).collect();
@@ -242,18 +239,24 @@ impl Builder<'_> {
         medium: ShaderFieldSettings,
     ) -> Result<ShaderField, SceneError> {
         let shader = &shader_use.shader;
-        let mut words = Vec::new();
-        for (parameter, setting) in std::iter::zip(shader.settable(), settings) {
-            match setting {
-                Setting::Constant(numbers) => {
-                    words.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
-                }
-                Setting::Varying(_) => unreachable!("`texture_setting` rejects textures"),
-            }
-        }
+        let values = ParameterValues::new(std::iter::zip(shader.settable(), settings));
         let options = Variant::new(shader_use.index, &overrides, lookups).settings(shader);
-        ShaderField::new(shader, &options, &words, textures, medium)
-            .map_err(|error| shader_use.program_error(error))
+        let field = ShaderField::new(shader, &options, values, textures, medium);
+        field.map_err(|error| match error {
+            ShaderFieldError::Program(error) => shader_use.program_error(error),
+            ShaderFieldError::Texture { word, error } => {
+                let mut words = 0;
+                let mut parameters = shader.settable().iter();
+                let parameter = parameters.find(|parameter| {
+                    words += parameter.size;
+                    word < words
+                });
+                let name = &parameter.expect("the word is that of a parameter").name;
+                let param = shader_use.entity.params.find(name).expect("it is a texture");
+                let message = format!("is a texture that {error}");
+                shader_use.error(param, &message).help(error.remedy())
+            }
+        })
     }
 
     /// Compiles a shader, unless it is cached, and creates an instance of it.
@@ -338,12 +341,6 @@ impl Builder<'_> {
         param: &Param,
         parameter: &Parameter,
     ) -> Result<Setting, SceneError> {
-        if !shader_use.takes_textures() {
-            return Err(shader_use.error(param, "is a texture").help(
-                "give a constant; a density computes what varies from the position, and looks up \
-                 images that it declares",
-            ));
-        }
         if parameter.size > 3 {
             let error = shader_use.error(param, "has three channels, one too few");
             return Err(

@@ -110,6 +110,10 @@ impl Builder<'_> {
         &mut self,
         MediumEntity { name, entity, ctm }: &MediumEntity,
     ) -> Result<Medium, SceneError> {
+        let placement = || match ctm {
+            Ok(ctm) => transform(entity, *ctm),
+            Err(fault) => Err(fault.error(&entity.location, "medium")),
+        };
         let mut density = None;
         let field: Box<dyn Field> = match entity.name.as_str() {
             "homogeneous" => Box::new(self.homogeneous(entity)?),
@@ -118,17 +122,16 @@ impl Builder<'_> {
             "nanovdb" => Box::new(self.nanovdb(entity)?),
             "cloud" => Box::new(self.cloud(entity)?),
             "shader" => {
-                let (field, shader_use) = self.shader_field(entity, name)?;
+                let (field, shader_use) = self.shader_field(entity, name, placement()?)?;
                 density = Some(shader_use);
                 Box::new(field)
             }
             other => unreachable!("the medium \"{other}\" is in `MEDIA`"),
         };
         // Without bounds, a medium is the same in all spaces.
-        let transform = match (field.bounds(), ctm) {
-            (None, _) => Transform::IDENTITY,
-            (Some(_), Ok(ctm)) => transform(entity, *ctm)?,
-            (Some(_), Err(fault)) => return Err(fault.error(&entity.location, "medium")),
+        let transform = match field.bounds() {
+            None => Transform::IDENTITY,
+            Some(_) => placement()?,
         };
         let (phase, phase_shader) = self.phase(entity, name)?;
         match &density {
@@ -139,16 +142,26 @@ impl Builder<'_> {
             None => self.warn_unused(entity)?,
         }
         let medium = Medium::new(name.clone(), transform, field, phase);
-        let [_, majorant] = medium.majorants.density_range();
-        if !(majorant * medium.field.extinction()).is_finite() {
-            let error =
-                entity.error(format!("the density of medium \"{name}\" has no upper bound"));
-            return Err(error.help(
+        let Some(max) = medium.excessive_density() else { return Ok(medium) };
+        let error = match max.is_finite() {
+            true => format!(
+                "the density or the extinction of medium \"{name}\" may reach {max:e}, too much \
+                 to render"
+            ),
+            false => format!("the density of medium \"{name}\" has no upper bound"),
+        };
+        let error = entity.error(error);
+        Err(match density {
+            Some(_) => error.help(
                 "limit it in the shader with `min`, also where a division by 0 is possible; \
                  `lightbound shader bound` shows bounds",
-            ));
-        }
-        Ok(medium)
+            ),
+            None => error.help(format!(
+                "reduce \"scale\", \"sigma_a\" or \"sigma_s\" to extinctions up to {:e}; a solid \
+                 object needs no medium",
+                Medium::MAX_EXTINCTION
+            )),
+        })
     }
 
     fn homogeneous(&mut self, entity: &Entity) -> Result<Homogeneous, SceneError> {

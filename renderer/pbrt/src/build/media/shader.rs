@@ -6,7 +6,7 @@ use crate::build::shader_material::ShaderUse;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use lightbound::medium::{ShaderField, ShaderFieldSettings};
-use lightbound_math::Vec3;
+use lightbound_math::{Transform, Vec3};
 use lightbound_shader::ShaderKind;
 
 /// Parameters of media with a shader.
@@ -14,12 +14,13 @@ pub(super) const PARAMETERS: [&str; 11] =
     ["type", "filename", "phase", "g", "p0", "p1", "sigma_a", "sigma_s", "scale", "Le", "Lescale"];
 
 impl Builder<'_> {
-    /// Builds the field of the medium with this name. Parameters of the shader are parameters of the
-    /// medium.
+    /// Builds the field of the medium with this name, from its own space. Parameters of the shader
+    /// are parameters of the medium.
     pub(super) fn shader_field<'e>(
         &mut self,
         entity: &'e Entity,
         name: &str,
+        render_from_medium: Transform,
     ) -> Result<(ShaderField, ShaderUse<'e>), SceneError> {
         let Some(file) = entity.params.string("filename")? else {
             let error = entity.error("a medium \"shader\" needs a shader");
@@ -41,7 +42,8 @@ impl Builder<'_> {
             _ => self.medium_emission(entity)?,
         };
         let radiance = radiance * non_negative(entity, "Lescale", 1.0)?;
-        let settings = ShaderFieldSettings { bounds, extinction, albedo, radiance };
+        let settings =
+            ShaderFieldSettings { bounds, render_from_medium, extinction, albedo, radiance };
         let field = self.density(&shader_use, values, settings)?;
         Ok((field, shader_use))
     }

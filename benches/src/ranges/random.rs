@@ -160,6 +160,7 @@ fn check(seed: u64) -> (&'static str, Tally) {
         jumps: random.below(20) as u32,
         narrowings: random.below(10) as u32,
         growth_limits: random.below(4) as u32,
+        followed: random.below(4) as u32 * 1000,
     };
     let any = Analysis { effort, without_clips: random.once_in(2) };
     let setting = |name, is_interval: &[bool], nan, analysis| Setting {

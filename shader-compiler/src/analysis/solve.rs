@@ -9,16 +9,18 @@
 //! Iterations without widening recover precision (narrowing). Counters then limit the growth of
 //! other parameters. Every value of a component is evaluated again only if an operand changed, and
 //! its bounds change a limited number of times, so that time is linear in the size of the function.
+//! Finally, loops that end after few iterations are followed one iteration after another.
 
 mod components;
 pub mod explain;
 mod graph;
 mod growth;
+mod iterations;
 mod widening;
 
 use super::Constraint;
 use super::conditions::Clips;
-use super::transfer::transfer;
+use super::transfer::{scalar_ints, transfer};
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Def, Function, Op, Type, Value};
 use components::Components;
@@ -55,11 +57,13 @@ pub struct Effort {
     pub narrowings: u32,
     /// Number of times that the parameters of a loop are limited by the number of its iterations.
     pub growth_limits: u32,
+    /// Number of evaluations of values for loops whose iterations are followed one by one.
+    pub followed: u32,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { iterations: 3, jumps: 12, narrowings: 4, growth_limits: 2 }
+        Effort { iterations: 3, jumps: 12, narrowings: 4, growth_limits: 2, followed: 16384 }
     }
 }
 
@@ -111,6 +115,7 @@ impl<'f> Ranges<'f> {
         for component in Components::of(&graph).iter() {
             solver.component(component);
         }
+        solver.follow_iterations();
         let bounds = solver.bounds;
         Ranges { graph, bounds }
     }
@@ -251,7 +256,17 @@ impl Solver<'_, '_> {
                 let same = operands.len() > 1 && operands[0] == operands[1];
                 match operands.len() {
                     1 => transfer(op, &[assigned(0)], same, nan),
-                    2 => transfer(op, &[assigned(0), assigned(1)], same, nan),
+                    2 => {
+                        let args = [assigned(0), assigned(1)];
+                        let bounds = transfer(op, &args, same, nan);
+                        // Intervals have the endpoints of their lowerings.
+                        match (&args, self.is_interval[node.value.index()]) {
+                            ([Bounds::Int(a), Bounds::Int(b)], false) => {
+                                scalar_ints(op, [a, b], bounds)
+                            }
+                            _ => bounds,
+                        }
+                    }
                     _ => transfer(op, &[assigned(0), assigned(1), assigned(2)], same, nan),
                 }
             }

@@ -36,11 +36,26 @@ pub(super) struct Node<'f> {
     len: u32,
 }
 
+/// The nodes of a loop, in order of definition: parameters, head, body and results. The clips of a
+/// block come before its values.
+#[derive(Clone, Copy)]
+pub(super) struct LoopNodes {
+    pub(super) params: NodeId,
+    pub(super) head: NodeId,
+    pub(super) body: NodeId,
+    pub(super) results: NodeId,
+    pub(super) end: NodeId,
+    /// The condition on which the body runs.
+    pub(super) cond: NodeId,
+}
+
 /// The graph of a function's values.
 pub(super) struct Graph<'f> {
     /// In order of definition: apart from parameters of loops, operands come first.
     pub(super) nodes: Vec<Node<'f>>,
     operands: Vec<NodeId>,
+    /// The loops that have parameters, in order of their first nodes.
+    pub(super) loops: Vec<LoopNodes>,
     /// The nodes that define values, or `NONE`.
     definitions: Vec<NodeId>,
 }
@@ -53,6 +68,7 @@ impl<'f> Graph<'f> {
         let graph = Graph {
             nodes: Vec::with_capacity(function.len()),
             operands: Vec::with_capacity(2 * function.len()),
+            loops: vec![],
             definitions: vec![NONE; function.len()],
         };
         let current = vec![NONE; function.len()];
@@ -104,6 +120,11 @@ impl<'f> GraphBuilder<'f> {
         id
     }
 
+    /// The next node that is added.
+    fn next_id(&self) -> NodeId {
+        self.graph.nodes.len() as NodeId
+    }
+
     fn current(&self, value: Value) -> NodeId {
         self.current[value.index()]
     }
@@ -143,12 +164,20 @@ impl<'f> GraphBuilder<'f> {
     fn loop_(&mut self, node: &'f Loop) {
         let index = self.loops;
         self.loops += 1;
+        let at = self.graph.loops.len();
+        let first = self.next_id();
+        if !node.params.is_empty() {
+            let [head, body, results, end, cond] = [first; 5];
+            self.graph.loops.push(LoopNodes { params: first, head, body, results, end, cond });
+        }
         let params: Vec<_> = std::iter::zip(&node.params, &node.init)
             .map(|(&param, &init)| {
                 self.define(param, Source::Param(index), &[self.current(init); 3])
             })
             .collect();
+        let head = self.next_id();
         self.block(&node.head);
+        let body = self.next_id();
         let next = self.clipped(&node.results, true, |search| {
             search.block(&node.body);
             search.all(&node.body.yields)
@@ -158,9 +187,14 @@ impl<'f> GraphBuilder<'f> {
             let start = self.graph.nodes[param as usize].start as usize;
             self.graph.operands[start + 1..start + 3].copy_from_slice(&[next, cond]);
         }
+        let results = self.next_id();
         let exits = self.clipped(&node.results, false, |search| search.all(&node.head.yields));
         for (&result, exit) in node.results.iter().zip(exits) {
             self.define(result, Source::Exit(index), &[exit]);
+        }
+        if !node.params.is_empty() {
+            let end = self.next_id();
+            self.graph.loops[at] = LoopNodes { params: first, head, body, results, end, cond };
         }
     }
 

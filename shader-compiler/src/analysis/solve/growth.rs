@@ -350,6 +350,7 @@ mod tests {
         let inputs = [Bounds::Float(Floats::between(0.5, 1.0)), Bounds::Int(Pieces::one(0, 20))];
         let scalars = vec![false; function.len()];
         let clips = find_clips(&function, &scalars, &inputs, Nan::Ignore);
+        let effort = Effort { followed: 0, ..effort };
         let facts = Facts { clips: Some(&clips), effort, ..Facts::default() };
         let bounds = solve::run(&function, &scalars, &inputs, Nan::Ignore, facts);
         let named = |&k: &usize| name(&function, Value(k as u32)) == value;

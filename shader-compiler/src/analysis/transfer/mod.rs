@@ -15,11 +15,13 @@
 
 mod float;
 mod integer;
+mod scalar;
 
 use crate::interval::{Bools, Bounds, Nan};
 use crate::ir::{Op, Type};
 use float::{smoothstep, transfer_float, transfer_floats};
 use integer::{transfer_int, transfer_ints};
+pub(crate) use scalar::scalar_ints;
 
 /// Computes static bounds on the result of an operation. `same` states that the first two operands
 /// are one value.

@@ -1,9 +1,9 @@
 //! Code for the parameters of materials, against code for any parameters: instructions, bounds and
 //! compile time.
 //!
-//! The cases are the six materials of Clarberg et al. 2010, and looks of `layered`, a reduced
-//! OpenPBR. Parameters have their defaults, or the values of the look; where the surface has a
-//! texture, its parameter keeps its range.
+//! The cases are the six materials of Clarberg et al. 2010, and looks of `openpbr` and of `layered`,
+//! its reduced form. Parameters have their defaults, or the values of the look; where the surface
+//! has a texture, its parameter keeps its range.
 
 use crate::arguments::positive;
 use crate::materials;
@@ -21,6 +21,7 @@ use lightbound_shader::scattering::Functions;
 use lightbound_shader::{Arena, Settings, Setup, Shader, Target, passes};
 use lightbound_study::cost::boxes::random_boxes;
 use lightbound_study::shaders;
+use lightbound_study::tightness::materials::OPTIONAL_MATERIALS;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ const TEXTURED: [(&str, &str); 6] = [
     ("phong", "kd"),
     ("isoward", "kd"),
     ("ward", "kd"),
-    ("ashikhmin", "rd"),
+    ("ashikhmin", "kd"),
     ("fractal", "uv"),
 ];
 
@@ -59,17 +60,24 @@ const LOOKS: [(&str, &[(&str, f64)]); 6] = [
     ("lacquered metal", &[("base_metalness", 1.0), ("coat_weight", 1.0)]),
 ];
 
+/// The looks of `openpbr` among the [`OPTIONAL_MATERIALS`].
+const OPENPBR_LOOKS: [&str; 6] =
+    ["plastic", "brushed metal", "car paint", "velvet", "lacquered wood", "rubber"];
+
 struct Case {
     name: String,
     shader: Shader,
     /// Values that are not defaults.
-    values: &'static [(&'static str, f64)],
+    values: Vec<(&'static str, f64)>,
     textured: Option<&'static str>,
 }
 
 impl Case {
     /// What is known of each word of the parameters.
     fn known(&self) -> Vec<Bounds> {
+        let exists = |name| self.shader.settable().iter().any(|p| p.name == name);
+        let mut names = self.values.iter().map(|&(name, _)| name).chain(self.textured);
+        assert!(names.all(exists), "{} lacks a parameter of the case", self.shader.name());
         let word = |parameter: &lightbound_shader::Parameter, component: usize| {
             let range = parameter_bounds(parameter, Ranges::Declared);
             if self.textured == Some(&*parameter.name) {
@@ -92,7 +100,7 @@ fn cases() -> Vec<(&'static str, Vec<Case>)> {
             .map(|((name, source), (_, parameter))| Case {
                 name: name.to_owned(),
                 shader: materials::parse(name, source),
-                values: &[],
+                values: vec![],
                 textured: textured.then_some(parameter),
             })
             .collect()
@@ -104,7 +112,20 @@ fn cases() -> Vec<(&'static str, Vec<Case>)> {
             .map(|&(name, values)| Case {
                 name: name.to_owned(),
                 shader: materials::parse("layered", layered.text),
-                values,
+                values: values.to_vec(),
+                textured: textured.then_some("base_color"),
+            })
+            .collect()
+    };
+    let openpbr = |textured: bool| {
+        let looks = OPTIONAL_MATERIALS.iter().filter(|material| material.shader == "openpbr");
+        let parse =
+            || materials::parse("openpbr", include_str!("../../assets/shaders/openpbr.wgsl"));
+        std::iter::zip(OPENPBR_LOOKS, looks)
+            .map(|(name, material)| Case {
+                name: name.to_owned(),
+                shader: parse(),
+                values: material.settings().collect(),
                 textured: textured.then_some("base_color"),
             })
             .collect()
@@ -114,6 +135,8 @@ fn cases() -> Vec<(&'static str, Vec<Case>)> {
         ("a texture", of_paper(true)),
         ("layered, constant parameters", looks(false)),
         ("layered, a texture", looks(true)),
+        ("openpbr, constant parameters", openpbr(false)),
+        ("openpbr, a texture", openpbr(true)),
     ]
 }
 

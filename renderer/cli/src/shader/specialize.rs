@@ -138,9 +138,7 @@ fn steps(shader: &Shader, set: &[&Assignment], assume: &[Assignment]) -> Result<
             let message = format!("`{}`: --set and --assume exclude each other", names[index]);
             return Err(Error::option(message, "omit one of them"));
         }
-        let list: Vec<_> =
-            assignments.iter().map(|(name, text)| format!("{name}={text}")).collect();
-        steps.push((list.join(" "), known));
+        steps.push((option.to_owned(), known));
     }
     Ok(steps)
 }

@@ -4,7 +4,8 @@
 //! for the values of each material, which shares its program with all materials that have the same
 //! constants. A shader with too many of them gets code for the zeros and ones among the constants;
 //! other constants stay parameters. Images do not depend on it, since specialized code computes the
-//! same numbers; but bounds are tighter, so that light sampling with them has other noise.
+//! same numbers; but bounds are tighter, so that lights and directions sampled from them have other
+//! noise.
 
 use super::values::KnownWord;
 use super::{Program, ShaderBinding, ShaderInstance};

@@ -37,7 +37,10 @@
 //!
 //! Roughness along each axis is at least 0.001, so that every lobe can be sampled; indices are in
 //! [1, 10], and `specular_weight` is at most 1. Not reciprocal, since layers are scaled by the
-//! albedo for the view direction. The albedo is at most 1 up to the errors of the fits.
+//! albedo for the view direction. Fits of these albedos are off by 2 %, so that a white surface
+//! reflects up to 1.02 times the light that it receives, and at least 0.95 up to 85° from the normal.
+//! They overestimate the albedo of a dielectric that reflects little: with `specular_weight` 0, a
+//! diffuse base loses 3 % at 60°, and a third at 85°, as in MaterialX.
 
 const PI = 3.141592653589793;
 const INV_PI = 0.3183098861837907;

@@ -106,7 +106,7 @@ const LACQUER: &[Setting] = &[
 const RUBBER: &[Setting] = &[
     ("base_color", 0.1),
     ("base_diffuse_roughness", 0.6),
-    ("specular_roughness", 0.7071),
+    ("specular_roughness", 0.707),
     ("specular_ior", 1.4),
 ];
 

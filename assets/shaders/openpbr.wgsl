@@ -368,7 +368,8 @@ fn fuzz_lobe(wi: vec3f, wo: vec3f, x: f32, y: f32, cosine_i: f32) -> f32 {
     let b = sqrt(max(1.0 - x, 0.0)) * (y - 1.0) * (y * y * y)
         / (0.0000254053 + 1.71228 * x - 1.71506 * x * y + 1.34174 * y * y);
     let length2 = dot(wo.xy, wo.xy);
-    let tangent = select(vec2f(1.0, 0.0), wo.xy * inverseSqrt(max(length2, 1e-20)), length2 > 1e-20);
+    let along = wo.xy * inverseSqrt(max(length2, 1e-20));
+    let tangent = select(vec2f(1.0, 0.0), along, length2 > 1e-20);
     let u = a * dot(wi.xy, tangent) + b * cosine_i;
     let v = a * (wi.y * tangent.x - wi.x * tangent.y);
     let ratio = a / (u * u + v * v + cosine_i * cosine_i);
@@ -436,7 +437,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
         let f = dielectric_fresnel(cosine_h, m.coat_ior);
         let gain = 1.0 + coat_facets.missing * f;
         let coat = f * gain * mirror_lobe(coat_facets, h, h2, cosine_i);
-        let below = max(1.0 - m.coat_weight * (coat_f0 * coat_facets.a + coat_facets.b) * gain, 0.0);
+        let coat_albedo = (coat_f0 * coat_facets.a + coat_facets.b) * gain;
+        let below = max(1.0 - m.coat_weight * coat_albedo, 0.0);
         let inside = 1.0 - (1.0 - coat_f0) / square(m.coat_ior);
         let albedo = mix(
             mix(m.base_color, m.subsurface_color, m.subsurface_weight),

@@ -111,9 +111,8 @@ const RUBBER: &[Setting] = &[
 ];
 
 /// Materials that are measured only if their shader is named: `ggx`, `layered` and `disney`, [which
-/// are not in the library](crate::shaders), and looks of `openpbr`: plastic, brushed metal, car paint,
-/// velvet, lacquered wood and rubber. Their roughness along an axis is that of a `ggx`, where it is
-/// isotropic.
+/// are not in the library](crate::shaders), and looks of `openpbr`: plastic, brushed metal, car
+/// paint, velvet, lacquered wood and rubber. Their isotropic lobes have the roughness of a `ggx`.
 pub const OPTIONAL_MATERIALS: [Material; 14] = [
     Material::new("ggx", GOLD, &[("alpha", 0.5)]),
     Material::new("ggx", GOLD, &[("alpha", 0.2)]),

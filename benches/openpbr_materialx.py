@@ -186,9 +186,11 @@ def defaults(lightbound):
     table = subprocess.run([lightbound, "shader", "check", SHADER], capture_output=True,
                            text=True, check=True).stdout
     rows = re.findall(r"^(\w+) +(f32|vec3f|bool) +(?:\[.*?[\])]|-) +(\(.*?\)|\S+)", table, re.M)
-    value = lambda text: {"false": [0.0]}.get(text) or [float(x) for x in text.strip("()").split(",")]
-    return {name: value(text) * (3 if kind == "vec3f" and "(" not in text else 1)
-            for name, kind, text in rows}
+    values = {}
+    for name, kind, text in rows:
+        numbers = [float(x) for x in text.replace("false", "0").strip("()").split(",")]
+        values[name] = numbers * (3 if kind == "vec3f" and len(numbers) == 1 else 1)
+    return values
 
 
 def directions(random, count):

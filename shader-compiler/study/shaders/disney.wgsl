@@ -4,8 +4,8 @@
 //!
 //! - With F(x) = (1 − x)⁵, diffuse reflection is mix(1, Fd90, F(cos θi)) mix(1, Fd90, F(cos θo)),
 //!   where Fd90 = 1/2 + 2 roughness cos²θd.
-//! - Specular microfacets are Trowbridge–Reitz (GTR with the exponent 2) with separable masking; those
-//!   of the coat are GTR with the exponent 1 and fixed masking.
+//! - Specular microfacets are Trowbridge–Reitz (GTR with the exponent 2) with separable masking;
+//!   those of the coat are GTR with the exponent 1 and fixed masking.
 //!
 //! As in `ggx.wgsl`, nothing is rearranged to help bounds.
 

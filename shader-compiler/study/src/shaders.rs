@@ -1,6 +1,7 @@
-//! Shaders that are measured besides those of the library. `ggx`, `layered` and `disney` are written as
-//! people write them, without regard to bounds, and show what bounds cost then. `openpbr15` is the
-//! library's `openpbr` with [15 parameters](OPENPBR_15), and the defaults for the others.
+//! Shaders that are measured besides those of the library. `ggx`, `layered` and `disney` are
+//! written as people write them, without regard to bounds, and show what bounds cost then.
+//! `openpbr15` is the library's `openpbr` with [15 parameters](OPENPBR_15), and the defaults for the
+//! others.
 
 use std::sync::LazyLock;
 

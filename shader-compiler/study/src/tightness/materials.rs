@@ -106,14 +106,13 @@ const LACQUER: &[Setting] = &[
 const RUBBER: &[Setting] = &[
     ("base_color", 0.1),
     ("base_diffuse_roughness", 0.6),
-    ("specular_roughness", 0.7071),
+    ("specular_roughness", 0.707),
     ("specular_ior", 1.4),
 ];
 
 /// Materials that are measured only if their shader is named: `ggx`, `layered` and `disney`, [which
-/// are not in the library](crate::shaders), and looks of `openpbr`: plastic, brushed metal, car paint,
-/// velvet, lacquered wood and rubber. Their roughness along an axis is that of a `ggx`, where it is
-/// isotropic.
+/// are not in the library](crate::shaders), and looks of `openpbr`: plastic, brushed metal, car
+/// paint, velvet, lacquered wood and rubber. Their isotropic lobes have the roughness of a `ggx`.
 pub const OPTIONAL_MATERIALS: [Material; 14] = [
     Material::new("ggx", GOLD, &[("alpha", 0.5)]),
     Material::new("ggx", GOLD, &[("alpha", 0.2)]),

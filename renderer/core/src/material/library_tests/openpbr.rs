@@ -121,15 +121,18 @@ fn albedo(material: &TestMaterial, wo: Vec3) -> (f64, f64) {
 
 #[test]
 fn white_materials_reflect_nearly_all_light() {
-    // Fits of albedos are off by up to 3 %.
-    let cases: [(&'static [(&'static str, &'static [f64])], f64); 4] = [
-        (&[("base_color", &[1.0]), ("specular_weight", &[0.0])], 0.96),
-        (&[("base_color", &[1.0]), ("base_diffuse_roughness", &[1.0])], 0.93),
+    // Fits of albedos are off by up to 2 %; at 85° also by more. They overestimate that of a
+    // dielectric that reflects little.
+    type Set = &'static [(&'static str, &'static [f64])];
+    let cases: [(Set, f64); 5] = [
+        (&[("base_color", &[1.0]), ("specular_weight", &[0.0])], 0.65),
+        (&[("base_color", &[1.0]), ("base_diffuse_roughness", &[1.0])], 0.94),
         (
             &[("base_color", &[1.0]), ("base_metalness", &[1.0]), ("specular_roughness", &[0.8])],
-            0.96,
+            0.98,
         ),
-        (&[("base_color", &[1.0]), ("fuzz_weight", &[1.0]), ("fuzz_roughness", &[0.8])], 0.93),
+        (&[("base_color", &[1.0]), ("fuzz_weight", &[1.0]), ("fuzz_roughness", &[0.8])], 0.97),
+        (&[("base_color", &[1.0]), ("coat_weight", &[1.0]), ("coat_roughness", &[0.5])], 0.95),
     ];
     for (set, least) in cases {
         let material = material(set);
@@ -138,7 +141,7 @@ fn white_materials_reflect_nearly_all_light() {
             let (albedo, noise) = albedo(&material, vec3(s * cp, s * sp, c));
             println!("{}, {angle}°: {albedo:.4} ± {noise:.4}", material.name);
             assert!(
-                albedo + noise >= least && albedo - noise <= 1.03,
+                albedo + noise >= least && albedo - noise <= 1.02,
                 "{}, {angle}°: {albedo} ± {noise}",
                 material.name
             );

@@ -46,6 +46,8 @@ pub(super) struct InScattering<'a> {
     tracker: Tracker<'a>,
     segments: Vec<Segment>,
     properties: Vec<MediumPoint>,
+    /// Points that scatter or emit light.
+    points: u64,
 }
 
 impl<'a> InScattering<'a> {
@@ -96,6 +98,7 @@ impl<'a> InScattering<'a> {
         let mut walk = Walk { segment: [walk.segment[0], t], random, ..*walk };
         self.tracker.track(medium, Tracking::Ratio, std::slice::from_mut(&mut walk), |_| *ray);
         let weight = walk.weights.value * (scale / pdf);
+        self.points += u64::from(weight != Vec3::ZERO);
         (weight != Vec3::ZERO).then(|| ScatteringPoint {
             p: ray.o + t * ray.d,
             throughput: weight * extinction * albedo,
@@ -103,9 +106,10 @@ impl<'a> InScattering<'a> {
         })
     }
 
-    /// Returns and resets the counters of tracking.
+    /// Returns and resets the counters. Points that scatter or emit light are collisions.
     pub fn take_counts(&mut self) -> TrackingCounts {
-        self.tracker.take_counts()
+        let counts = self.tracker.take_counts();
+        TrackingCounts { collisions: std::mem::take(&mut self.points), ..counts }
     }
 }
 
@@ -225,6 +229,7 @@ impl Equiangular {
 mod tests {
     use super::*;
     use crate::integrator::medium_testing::{assert_close, radiance, single_scattering};
+    use crate::medium::ChannelWeights;
     use crate::settings::{
         BoundMode, Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method,
     };
@@ -268,6 +273,22 @@ mod tests {
         let ray = Ray::new(vec3(0.0, 1.0, 0.0), 2.0 * Vec3::X);
         let equiangular = Equiangular::new(&ray, vec3(5.0, 2.0, 0.0), [1.0, 6.0]);
         check(|u, _| equiangular.sample(u), |t| equiangular.pdf(t), [1.0, 6.0]);
+    }
+
+    #[test]
+    fn points_that_scatter_light_are_counted() {
+        let (scene, _) = single_scattering();
+        let ray = Ray::new(vec3(0.0, 0.0, -3.0), Vec3::Z);
+        let random = || RandomStream::from_seed(1);
+        let walk = Walk {
+            segment: [2.0, 4.0],
+            ..Walk::new(0, 0, ChannelWeights::new(Vec3::ONE, Vec3::ONE), random())
+        };
+        let mut in_scattering = InScattering::default();
+        let sample = in_scattering.sample(&scene.media[0], &walk, &ray, None, random());
+        assert!(sample.is_some());
+        assert_eq!(in_scattering.take_counts().collisions, 1);
+        assert_eq!(in_scattering.take_counts().collisions, 0);
     }
 
     #[test]

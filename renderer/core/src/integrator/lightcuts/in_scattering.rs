@@ -1,33 +1,26 @@
 //! Light that a medium scatters or emits towards the camera: one sampled distance on each ray.
 //!
-//! Both densities of the distance are known in closed form. One is that of a collision with the
-//! majorants, within the ray's part in the medium. The other is equiangular with respect to a light
+//! All densities of the distance are known in closed form. One is that of a collision with the
+//! majorants, within the ray's part in the medium. The others are equiangular with respect to lights
 //! (Kulla, Fajardo 2012, *Importance Sampling Techniques for Path Tracing in Participating Media*):
-//! it cancels the inverse squared distance to the light, which makes the first one noisy near
-//! lights. Half of the samples use each, and multiple importance sampling combines them. The
-//! transmittance to the sampled point is estimated by ratio tracking.
+//! they cancel the inverse squared distance to the light, which makes the first one noisy near
+//! lights. These are the lights that illuminate the ray most: those with the greatest integrals of
+//! intensity over squared distance. Half of the samples use the first density, and multiple
+//! importance sampling combines all of them. The transmittance to the sampled point is estimated by
+//! ratio tracking.
 
-use crate::light_tree::{Emission, LightTree};
+use super::heap_entry::HeapEntry;
+use crate::light_tree::{Child, LightKind, LightTree};
 use crate::medium::{Medium, MediumPoint, Segment, Tracker, Tracking, TrackingCounts, Walk};
-use lightbound_math::sampling::{AliasTable, RandomStream, luminance};
+use lightbound_math::sampling::{RandomStream, luminance};
 use lightbound_math::{Ray, Vec3};
+use std::collections::BinaryHeap;
 
-/// The positions of lights, selected by their intensity.
-pub(super) struct LightPositions {
-    positions: Vec<Vec3>,
-    table: AliasTable,
-}
+/// Greatest number of lights with equiangular densities on a ray.
+const MAX_LIGHTS: usize = 8;
 
-impl LightPositions {
-    /// Collects the lights of a tree that have positions; `None` if there are none.
-    pub fn new(tree: &LightTree) -> Option<LightPositions> {
-        let points = tree.points().iter().filter(|point| point.emission != Emission::Distant);
-        let weights: Vec<f32> =
-            points.clone().map(|point| luminance(point.intensity.abs())).collect();
-        let positions = points.map(|point| point.position).collect();
-        Some(LightPositions { positions, table: AliasTable::new(&weights)? })
-    }
-}
+/// Greatest number of nodes of the light tree that are visited to find them.
+const MAX_NODES: usize = 32;
 
 /// A point of a medium on a ray.
 pub(super) struct ScatteringPoint {
@@ -46,6 +39,9 @@ pub(super) struct InScattering<'a> {
     tracker: Tracker<'a>,
     segments: Vec<Segment>,
     properties: Vec<MediumPoint>,
+    lights: RayLights,
+    /// Points that scatter light.
+    points: u64,
 }
 
 impl<'a> InScattering<'a> {
@@ -56,7 +52,7 @@ impl<'a> InScattering<'a> {
         medium: &'a Medium,
         walk: &Walk,
         ray: &Ray,
-        lights: Option<&LightPositions>,
+        lights: &LightTree,
         mut random: RandomStream,
     ) -> Option<ScatteringPoint> {
         let to_medium = medium.transform.inverse();
@@ -65,21 +61,16 @@ impl<'a> InScattering<'a> {
         self.segments.extend(medium.majorants.segments(o, d, walk.segment));
         let scale = ray.d.length();
         let collision = CollisionDensity::new(&self.segments, medium.field.extinction() * scale)?;
-        let [strategy, u, pick, pick_low] = [0; 4].map(|_| random.next_float());
-        let (t, pdf) = match lights {
-            None => {
+        let [strategy, u] = [0; 2].map(|_| random.next_float());
+        self.lights.find(lights, ray, [self.segments[0].t[0], collision.end]);
+        let (t, pdf) = match self.lights.sample(2.0 * strategy, u) {
+            None if self.lights.is_empty() => {
                 let t = collision.sample(u, strategy);
                 (t, collision.pdf(t))
             }
-            Some(lights) => {
-                let light = lights.positions[lights.table.sample(pick, pick_low).index];
-                let (start, end) = (self.segments[0].t[0], collision.end);
-                let equiangular = Equiangular::new(ray, light, [start, end]);
-                let t = match strategy {
-                    strategy if strategy < 0.5 => equiangular.sample(u),
-                    strategy => collision.sample(u, 2.0 * strategy - 1.0),
-                };
-                (t, 0.5 * (equiangular.pdf(t) + collision.pdf(t)))
+            sampled => {
+                let t = sampled.unwrap_or_else(|| collision.sample(u, 2.0 * strategy - 1.0));
+                (t, 0.5 * (self.lights.pdf(t) + collision.pdf(t)))
             }
         };
         let is_in = |segment: &&Segment| t >= segment.t[0] && t <= segment.t[1];
@@ -96,6 +87,7 @@ impl<'a> InScattering<'a> {
         let mut walk = Walk { segment: [walk.segment[0], t], random, ..*walk };
         self.tracker.track(medium, Tracking::Ratio, std::slice::from_mut(&mut walk), |_| *ray);
         let weight = walk.weights.value * (scale / pdf);
+        self.points += u64::from(weight != Vec3::ZERO);
         (weight != Vec3::ZERO).then(|| ScatteringPoint {
             p: ray.o + t * ray.d,
             throughput: weight * extinction * albedo,
@@ -103,9 +95,10 @@ impl<'a> InScattering<'a> {
         })
     }
 
-    /// Returns and resets the counters of tracking.
+    /// Returns and resets the counters. Points that scatter light count as collisions.
     pub fn take_counts(&mut self) -> TrackingCounts {
-        self.tracker.take_counts()
+        let counts = self.tracker.take_counts();
+        TrackingCounts { collisions: std::mem::take(&mut self.points), ..counts }
     }
 }
 
@@ -188,6 +181,98 @@ fn density_integral(segment: &Segment) -> f32 {
     (end - start) * segment.density[1]
 }
 
+/// The lights that illuminate a ray most, for distances near them. Buffers are reused.
+#[derive(Default)]
+struct RayLights {
+    heap: BinaryHeap<HeapEntry>,
+    /// What the entries of the heap refer to.
+    entries: Vec<Child>,
+    /// Equiangular densities, with the probabilities of the lights.
+    lights: Vec<(Equiangular, f32)>,
+}
+
+impl RayLights {
+    /// Finds the lights, by descending first to the nodes of the tree that illuminate the ray most.
+    fn find(&mut self, tree: &LightTree, ray: &Ray, range: [f32; 2]) {
+        self.heap.clear();
+        self.entries.clear();
+        self.lights.clear();
+        for (kind, root) in tree.roots() {
+            if kind != LightKind::Directional {
+                self.push(f32::INFINITY, Child::Node(root));
+            }
+        }
+        let mut nodes = 0;
+        while let Some(HeapEntry { value, index }) = self.heap.pop() {
+            match self.entries[index as usize] {
+                Child::Leaf(light) => {
+                    let position = tree.point(light).position;
+                    self.lights.push((Equiangular::new(ray, position, range), value));
+                    if self.lights.len() == MAX_LIGHTS {
+                        break;
+                    }
+                }
+                Child::Node(_) if nodes == MAX_NODES => {}
+                Child::Node(index) => {
+                    nodes += 1;
+                    let node = tree.node(index);
+                    for slot in 0..node.len() {
+                        let b = node.bounds(slot);
+                        let radius = 0.5 * (b.max - b.min).length();
+                        let integral = inverse_square_integral(ray, b.center(), radius, range);
+                        let importance = luminance(node.intensity(slot)).abs() * integral;
+                        if importance > 0.0 && importance < f32::INFINITY {
+                            self.push(importance, node.child(slot));
+                        }
+                    }
+                }
+                Child::None => unreachable!("nodes have children in their first slots"),
+            }
+        }
+        let total: f32 = self.lights.iter().map(|(_, importance)| importance).sum();
+        self.lights.iter_mut().for_each(|(_, importance)| *importance /= total);
+    }
+
+    fn push(&mut self, value: f32, child: Child) {
+        self.heap.push(HeapEntry { value, index: self.entries.len() as u32 });
+        self.entries.push(child);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lights.is_empty()
+    }
+
+    /// Samples a distance. `selection` selects a light; `None` if it is 1 or more.
+    fn sample(&self, mut selection: f32, u: f32) -> Option<f32> {
+        if selection >= 1.0 {
+            return None;
+        }
+        let selected = self.lights.iter().find(|(_, probability)| {
+            selection -= probability;
+            selection < 0.0
+        });
+        // Probabilities may add up to less than 1.
+        let (light, _) = selected.or(self.lights.last())?;
+        Some(light.sample(u))
+    }
+
+    /// Returns the density of a distance.
+    fn pdf(&self, t: f32) -> f32 {
+        self.lights.iter().map(|(light, probability)| probability * light.pdf(t)).sum()
+    }
+}
+
+/// Estimates the integral over the distance of 1 / (squared distance to the light), for a light
+/// that is a ball.
+fn inverse_square_integral(ray: &Ray, center: Vec3, radius: f32, [start, end]: [f32; 2]) -> f32 {
+    let nearest = (center - ray.o).dot(ray.d) / ray.d.length_squared();
+    let nearest = nearest.max(start).min(end);
+    let distance = (center - ray.o - nearest * ray.d).length();
+    let length = (end - start) * ray.d.length();
+    let distance = (distance - radius).max(0.1 * radius).max(1e-4 * length);
+    (std::f32::consts::PI / distance).min(length / (distance * distance))
+}
+
 /// The density of a distance that is uniform in the angle at which a point sees it.
 struct Equiangular {
     /// Ray parameter of the point nearest to the light, and the light's distance from there.
@@ -225,6 +310,8 @@ impl Equiangular {
 mod tests {
     use super::*;
     use crate::integrator::medium_testing::{assert_close, radiance, single_scattering};
+    use crate::light_tree::PointOptions;
+    use crate::medium::ChannelWeights;
     use crate::settings::{
         BoundMode, Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method,
     };
@@ -268,6 +355,23 @@ mod tests {
         let ray = Ray::new(vec3(0.0, 1.0, 0.0), 2.0 * Vec3::X);
         let equiangular = Equiangular::new(&ray, vec3(5.0, 2.0, 0.0), [1.0, 6.0]);
         check(|u, _| equiangular.sample(u), |t| equiangular.pdf(t), [1.0, 6.0]);
+    }
+
+    #[test]
+    fn points_that_scatter_light_are_counted() {
+        let (scene, _) = single_scattering();
+        let ray = Ray::new(vec3(0.0, 0.0, -3.0), Vec3::Z);
+        let random = || RandomStream::from_seed(1);
+        let walk = Walk {
+            segment: [2.0, 4.0],
+            ..Walk::new(0, 0, ChannelWeights::new(Vec3::ONE, Vec3::ONE), random())
+        };
+        let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &PointOptions::default());
+        let mut in_scattering = InScattering::default();
+        let sample = in_scattering.sample(&scene.media[0], &walk, &ray, &tree, random());
+        assert!(sample.is_some());
+        assert_eq!(in_scattering.take_counts().collisions, 1);
+        assert_eq!(in_scattering.take_counts().collisions, 0);
     }
 
     #[test]

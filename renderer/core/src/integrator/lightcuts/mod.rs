@@ -23,7 +23,7 @@ pub use self::channels::FILM_CHANNELS;
 
 use self::channels::SampleCutStats;
 use self::cut::{DeterministicCut, StopCriteria};
-use self::in_scattering::{InScattering, LightPositions};
+use self::in_scattering::InScattering;
 use self::lighting::{Lighting, ShadingPoint};
 use self::stochastic::StochasticCut;
 use super::material_bound::{BoundError, BoundEvaluator, MaterialBounds};
@@ -55,9 +55,6 @@ pub struct Lightcuts {
     tree: LightTree,
     tree_stats: LightTreeStats,
     materials: MaterialBounds,
-    /// Selects light points for distances in media; `None` without media, or without lights that
-    /// have a position.
-    light_positions: Option<LightPositions>,
 }
 
 impl Lightcuts {
@@ -91,9 +88,7 @@ impl Lightcuts {
         };
         let materials = MaterialBounds::compile(&scene.shaders, settings.bounds)
             .map_err(|error| material_error(scene, &error))?;
-        let light_positions = has_media(scene).then(|| LightPositions::new(&tree)).flatten();
         Ok(Lightcuts {
-            light_positions,
             max_depth,
             cut: settings.cut,
             check_bounds: settings.check_bounds,
@@ -309,7 +304,7 @@ impl<'a> LightcutsWorker<'a> {
     fn add_in_scattering(&mut self, walk: &Walk, path: &Path, depth: u32, random: RandomStream) {
         let scene = self.scene;
         let (medium, ray) = (&scene.media[walk.medium as usize], self.rays[walk.index as usize]);
-        let lights = self.integrator.light_positions.as_ref();
+        let lights = &self.integrator.tree;
         let Some(sample) = self.in_scattering.sample(medium, walk, &ray, lights, random) else {
             return;
         };

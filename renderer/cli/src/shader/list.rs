@@ -18,7 +18,11 @@ and phase or density for media.
 
 Shaders of the library work from anywhere by their names: in scenes, as in
   Material \"shader\" \"string filename\" \"ward.wgsl\" \"float alpha_x\" 0.1
-and in the commands check, show, eval, bound and preview. A file of that name takes precedence.";
+and in the commands check, show, specialize, eval, bound and preview. A file of that name takes
+precedence.";
+
+/// Greatest number of parameters that are listed by name.
+const MAX_NAMES: usize = 20;
 
 /// Options of `shader list`.
 #[derive(Debug, clap::Args)]
@@ -52,8 +56,12 @@ fn table(width: usize) -> Result<String, Error> {
         };
         let names: Vec<&str> =
             shader.settable().iter().map(|parameter| parameter.name.as_str()).collect();
+        let parameters = match names.len() {
+            ..=MAX_NAMES => names.join(" "),
+            count => format!("{count} parameters"),
+        };
         rows.push(
-            [entry.name, kind, sampler, &names.join(" "), title(shader.description())]
+            [entry.name, kind, sampler, &parameters, title(shader.description())]
                 .map(|cell| cell.replace('\n', " "))
                 .to_vec(),
         );

@@ -7,7 +7,7 @@
 //!
 //! The specialized function has the same inputs and outputs, and the same results, bit by bit, but
 //! for signs of zeros. Where the sign of a zero makes a difference to other numbers, as in a
-//! divisor, [it stays](zero_signs).
+//! divisor, it stays (`zero_signs.rs`).
 
 mod zero_signs;
 

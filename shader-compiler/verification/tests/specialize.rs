@@ -1,13 +1,20 @@
 //! Specialized code of the material library and of the study's shaders returns the bits of general
-//! code, but for signs of zeros, on all targets.
+//! code, but for signs of zeros, on all targets, and its bounds contain them.
 
-use lightbound_shader::bounding::{Ranges, parameter_bounds};
+use lightbound_shader::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+    parameter_bounds,
+};
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::{Function, Type};
+use lightbound_shader::lift::{BoundSides, Options};
 use lightbound_shader::random::Random;
+use lightbound_shader::relations::Relations;
 use lightbound_shader::scattering::{Functions, diffuse_words};
 use lightbound_shader::testing::{same, targets};
-use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Target, passes};
+use lightbound_shader::{
+    Arena, Batch, Kernel, Parameter, Settings, Setup, Shader, SurfaceSides, Target, passes,
+};
 use std::fs;
 use std::path::Path;
 
@@ -164,6 +171,64 @@ fn check(shader: &Shader, cases: u64, rows: usize) -> usize {
         }
     }
     evaluations
+}
+
+/// Checks that bounds of a specialized s contain the general s for directions in boxes.
+fn check_bounds(shader: &Shader, cases: u64, boxes: usize) {
+    let settings = Settings { setup: Setup::Precomputed, ..Settings::default() };
+    let general =
+        Integrand::new(shader, &settings, Frame::Local).unwrap_or_else(|error| panic!("{error}"));
+    let words: Vec<_> =
+        shader.members().iter().flat_map(|p| (0..p.size).map(move |k| (p, k))).collect();
+    for seed in 0..cases {
+        let mut random = Random::new(seed);
+        let known: Vec<_> = words.iter().map(|&(p, k)| known(&mut random, p, k)).collect();
+        let special = general.clone().specialize(known.clone());
+        let options =
+            Options { sides: BoundSides::Both, relations: Relations::all(), ..Options::default() };
+        let inputs = special.inputs(IntervalInputs::Light, Ranges::Declared);
+        let lifted = special.bound(&inputs, &options);
+        let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let mut batch = BoxBatch::new(&kernel, boxes);
+        let mut members = Vec::new();
+        for row in 0..boxes {
+            let (wi, mut wo) = (direction(&mut random), direction(&mut random));
+            if shader.sides() == SurfaceSides::One {
+                wo[2] = wo[2].abs();
+            }
+            let radius = uniform(&mut random).powi(3);
+            for (k, &x) in wi.iter().enumerate() {
+                batch.set(row, k, [(x - radius).max(-1.0), (x + radius).min(1.0)]);
+            }
+            let mut member: Vec<_> = wi.iter().chain(&wo).map(|x| x.to_bits()).collect();
+            member.extend(std::iter::zip(&words, &known).map(|(&(p, _), bounds)| {
+                let bits = p.scalar.bits(number(&mut random, p));
+                if bounds.contains(bits) { bits } else { only_member(bounds) }
+            }));
+            (3..member.len()).for_each(|k| batch.set_bits(row, k, [member[k]; 2]));
+            members.push(member);
+        }
+        let mut bounds = BoundsBatch::new(&kernel, boxes);
+        kernel.run(&[], &batch, &mut bounds);
+        for (row, values) in results(&general.point, Target::best(), &members).iter().enumerate() {
+            for (output, &bits) in values[..3].iter().enumerate() {
+                let (x, [low, high]) = (f32::from_bits(bits), bounds.get(row, output));
+                assert!(
+                    x.is_nan() || low <= x && x <= high,
+                    "{}, case {seed}, box {row}: {x} is not in [{low}, {high}]",
+                    shader.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_of_specialized_materials_contain_general_results() {
+    for shader in shaders() {
+        check_bounds(&shader, 12, 256);
+    }
 }
 
 /// Whether the sampled direction, if there is one, is a unit vector with the precision of

@@ -235,12 +235,12 @@ fn table(
     for (k, (function, general, _)) in columns[0].1.iter().enumerate() {
         for (step, (name, costs)) in columns.iter().enumerate() {
             let (_, cost, ms) = &costs[k];
-            let saved = 1.0 - cost.instructions as f64 / general.instructions as f64;
+            let change = cost.instructions as f64 / general.instructions as f64 - 1.0;
             rows.push(vec![
                 if step == 0 { (*function).to_owned() } else { String::new() },
                 (*name).clone(),
                 cost.instructions.to_string(),
-                if step == 0 { String::new() } else { format!("{:+.1} %", -100.0 * saved) },
+                if step == 0 { String::new() } else { format!("{:+.1} %", 100.0 * change) },
                 format!("{:.1}", cost.cycles),
                 cost.bytes.to_string(),
                 format!("{ms:.2}"),

@@ -115,27 +115,14 @@ impl ShaderInstance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::material::parameters::testing::parameter;
     use lightbound_math::spectrum::Spectrum;
+    use lightbound_shader::Scalar;
     use std::sync::Arc;
-
-    fn parameter(scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
-        Parameter {
-            name: "x".into(),
-            doc: String::new(),
-            scalar,
-            size,
-            range,
-            default: None,
-            is_diffuse: false,
-        }
-    }
 
     #[test]
     fn wavelengths_change_the_dispersive_parameter_only() {
-        let named = |name: &str, size| Parameter {
-            name: name.into(),
-            ..parameter(Scalar::F32, size, [0.0, 9.0])
-        };
+        let named = |name, size| parameter(name, Scalar::F32, size, [0.0, 9.0]);
         let settable = [named("kd", 3), named("eta", 1), named("alpha", 1)];
         let values = [vec![1.0, 2.0, 3.0], vec![1.5], vec![4.0]].map(Setting::Constant);
         let spectrum = Spectrum::new(&[300.0, 1.75, 900.0, 1.75]).unwrap();

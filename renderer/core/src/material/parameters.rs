@@ -106,10 +106,11 @@ pub fn table_row(parameter: &Parameter) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) mod testing {
+    use lightbound_shader::{Parameter, Scalar};
 
-    fn parameter(name: &str, scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
+    /// A parameter without a description and a default.
+    pub fn parameter(name: &str, scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
         Parameter {
             name: name.into(),
             doc: String::new(),
@@ -120,6 +121,12 @@ mod tests {
             is_diffuse: false,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::parameter;
+    use super::*;
 
     fn parameters() -> [Parameter; 5] {
         const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];

@@ -182,20 +182,13 @@ impl VaryingParameter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::material::parameters::testing;
     use crate::texture::Texture;
     use lightbound_math::vec3;
     use std::sync::Arc;
 
     fn parameter(scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
-        Parameter {
-            name: "x".into(),
-            doc: String::new(),
-            scalar,
-            size,
-            range,
-            default: None,
-            is_diffuse: false,
-        }
+        testing::parameter("x", scalar, size, range)
     }
 
     fn words(parameter: &Parameter, setting: Setting) -> Vec<u32> {

@@ -9,7 +9,12 @@
 //! for signs of zeros. Where the sign of a zero makes a difference to other numbers, as in a
 //! divisor, it stays (`zero_signs.rs`).
 
+mod binding_times;
+mod extension;
 mod zero_signs;
+
+pub use binding_times::BindingTime;
+pub use extension::{BindingTimes, Budget, GeneratingExtension, ResidualCache};
 
 use crate::analysis::Constraint;
 use crate::analysis::conditions::Clips;

@@ -9,7 +9,8 @@
 //! rest, without another analysis or optimization. [`ResidualCache`] memoizes residual functions on static values.
 //!
 //! A function is specialized once for each iteration of an unrolled loop and for each arm of an if.
-//! A loop with a dynamic condition stays a loop. Its parameters are at first assumed to keep their
+//! A loop with a dynamic condition stays a loop, unless it is known to run at most once. Its
+//! parameters are at first assumed to keep their
 //! values. If one does not, its loop is emitted anew. A [`Budget`] limits unrolling: a loop that
 //! would exceed it stays a loop.
 //!
@@ -277,11 +278,32 @@ impl<'a> Emission<'a> {
     /// Emits a block of its own while the bits of a condition are known.
     fn guarded(&mut self, block: &'a Block, cond: Value, truth: bool) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.stmts);
-        let before = self.get(cond);
-        self.set(cond, Known::Bits(if truth { TRUE } else { 0 }));
+        let before = self.assume(cond, truth);
         self.block(block);
-        self.set(cond, before);
+        for (value, known) in before.into_iter().rev() {
+            self.set(value, known);
+        }
         std::mem::replace(&mut self.stmts, outer)
+    }
+
+    /// Sets the bits of a condition, and of the operands that follow from it. Returns what was
+    /// known of them.
+    fn assume(&mut self, cond: Value, truth: bool) -> Vec<(Value, Known)> {
+        let mut before = vec![];
+        let mut work = vec![(cond, truth)];
+        while let Some((value, truth)) = work.pop() {
+            before.push((value, self.get(value)));
+            self.set(value, Known::Bits(if truth { TRUE } else { 0 }));
+            match self.old().operation(value) {
+                Some((Op::BNot, &[arg])) => work.push((arg, !truth)),
+                Some((Op::BAnd, args)) if truth => work.extend(args.iter().map(|&arg| (arg, true))),
+                Some((Op::BOr, args)) if !truth => {
+                    work.extend(args.iter().map(|&arg| (arg, false)));
+                }
+                _ => {}
+            }
+        }
+        before
     }
 
     fn operation(&mut self, old: Value) {
@@ -419,8 +441,7 @@ impl<'a> Emission<'a> {
         if t == e {
             return Some(Known::Bits(t));
         }
-        let [t, e] = [t, e].map(|bits| self.function.add(ty, Def::Const(bits)));
-        Some(self.emit(ty, Op::Select, &[cond, t, e]))
+        Some(self.choose(ty, cond, [t, e]))
     }
 
     fn branch(&mut self, node: &'a If) {
@@ -439,36 +460,59 @@ impl<'a> Emission<'a> {
             otherwise: Block { stmts: otherwise, yields: vec![] },
             results: vec![],
         };
+        // Choices between constants follow the if.
+        let mut choices = vec![];
         for (k, &result) in node.results.iter().enumerate() {
             let [t, e] = [node.then.yields[k], node.otherwise.yields[k]];
-            let mut known = self.get(t);
-            if known != self.get(e) {
-                let (t, e) = (self.lift(t), self.lift(e));
-                let value = self.function.add(self.old().ty(result), Def::Result);
-                new.then.yields.push(t);
-                new.otherwise.yields.push(e);
-                new.results.push(value);
-                known = Known::Residual(value);
-            }
+            let known = match (self.get(t), self.get(e)) {
+                (t, e) if t == e => t,
+                (Known::Bits(TRUE), Known::Bits(0)) if self.old().ty(result) == Type::Bool => {
+                    Known::Residual(cond)
+                }
+                (Known::Bits(t), Known::Bits(e)) => {
+                    choices.push((result, [t, e]));
+                    continue;
+                }
+                _ => {
+                    let (t, e) = (self.lift(t), self.lift(e));
+                    let value = self.function.add(self.old().ty(result), Def::Result);
+                    new.then.yields.push(t);
+                    new.otherwise.yields.push(e);
+                    new.results.push(value);
+                    Known::Residual(value)
+                }
+            };
             self.set(result, known);
         }
-        self.stmts.push(Stmt::If(Box::new(new)));
+        if !new.results.is_empty() {
+            self.stmts.push(Stmt::If(Box::new(new)));
+        }
+        for (result, bits) in choices {
+            let known = self.choose(self.old().ty(result), cond, bits);
+            self.set(result, known);
+        }
     }
 
-    /// Unrolls a loop with a static condition; returns false if it must stay a loop.
+    /// Emits a choice between constants.
+    fn choose(&mut self, ty: Type, cond: Value, bits: [u32; 2]) -> Known {
+        let [t, e] = bits.map(|bits| self.function.add(ty, Def::Const(bits)));
+        self.emit(ty, Op::Select, &[cond, t, e])
+    }
+
+    /// Unrolls a loop; returns false if it must stay a loop. Without a static condition, it is
+    /// unrolled if it is known to run at most once.
     fn unroll(&mut self, node: &'a Loop) -> bool {
-        if !self.extension.values[node.cond.index()].is_static {
-            return false;
-        }
+        let is_static = self.extension.values[node.cond.index()].is_static;
         let start = self.checkpoint();
         let mut params = self.get_all(&node.init);
+        let mut iterations = 0;
         loop {
             self.set_all(&node.params, &params);
             self.block(&node.head);
             match self.get(node.cond) {
                 Known::Bits(0) => break,
                 // Static values are residual if an enclosing loop exceeded the budget.
-                Known::Bits(_) if !self.is_exhausted() => {}
+                Known::Bits(_) if (is_static || iterations == 0) && !self.is_exhausted() => {}
                 _ => {
                     self.reset(start);
                     return false;
@@ -476,6 +520,7 @@ impl<'a> Emission<'a> {
             }
             self.block(&node.body);
             params = self.get_all(&node.body.yields);
+            iterations += 1;
         }
         let exits = self.get_all(&node.head.yields);
         self.set_all(&node.results, &exits);
@@ -551,7 +596,9 @@ impl<'a> Emission<'a> {
             };
             self.set(result, known);
         }
-        self.stmts.push(Stmt::Loop(Box::new(new)));
+        if !new.results.is_empty() {
+            self.stmts.push(Stmt::Loop(Box::new(new)));
+        }
     }
 }
 

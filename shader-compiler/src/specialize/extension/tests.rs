@@ -122,6 +122,32 @@ fn parameters_that_keep_their_values_stay_static_in_residual_loops() {
 }
 
 #[test]
+fn loops_that_run_at_most_once_are_unrolled() {
+    // Whether the loop continues is dynamic in general, but not for n = 0.
+    let body = "%r, %s = loop (%y: f32 = x, %done: bool = false) {
+        %go = bnot %done
+        while %go else %y, %done
+        %b = add %y, 1.0
+        %small = lt %b, 9.0
+        %loops = slt 0, n
+        %again = band %small, %loops
+        %d = bnot %again
+        next %b, %d
+    } return %r";
+    assert_eq!(residual(body, 0, 0.0), "%0 = add x, 1.0 return %0");
+    assert!(residual(body, 1, 0.0).contains("loop"));
+}
+
+#[test]
+fn conditions_are_known_in_what_they_guard() {
+    let body = "%p = lt x, 0.5 %q = lt 0.0, x %both = band %p, %q %not = bnot %both
+        %r = if %not { %a = if %both { %c = exp x yield %c } else { yield x } yield %a }
+        else { %a1 = if %q { %d = sqrt x yield %d } else { yield w } yield %a1 } return %r";
+    let text = residual(body, 0, 0.0);
+    assert!(!text.contains("exp") && text.matches("if").count() == 1, "{text}");
+}
+
+#[test]
 fn caches_are_bounded_and_drop_what_was_not_used() {
     let mut cache = ResidualCache::new(extension(POWER, Budget::default()), 2);
     assert!(cache.is_empty());

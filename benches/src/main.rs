@@ -21,6 +21,7 @@ mod instances;
 mod lightcuts;
 mod materials;
 mod math;
+mod nitrous;
 mod peers;
 mod ranges;
 mod report;
@@ -47,6 +48,7 @@ enum Command {
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
     Math(math::Args),
+    Nitrous(nitrous::Args),
     Peers(peers::Args),
     Ranges(ranges::Args),
     Sampling(sampling::Args),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
+        Command::Nitrous(args) => nitrous::run(&args),
         Command::Peers(args) => peers::run(&args),
         Command::Ranges(args) => ranges::run(&args),
         Command::Sampling(args) => sampling::run(&args),
@@ -110,6 +113,7 @@ mod tests {
             "lightcuts --materials nosuch",
             "lightcuts --rounds 0",
             "lightcuts --threads 0",
+            "nitrous --rounds 0",
             "peers --harness x --seconds 0",
             "peers --harness x --seeds 0",
             "ranges --runs 0",

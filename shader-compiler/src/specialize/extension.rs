@@ -1,6 +1,6 @@
 //! Generating extensions: generators of specialized code, made once for a function and the binding
-//! times of its inputs (Draves, *Compiler generation for interactive graphics using intermediate
-//! code*, 1996).
+//! times of its inputs (Draves, *Compiler Generation for Interactive Graphics using Intermediate
+//! Code*, 1996).
 //!
 //! [`GeneratingExtension::new`] does everything that does not depend on static values: it computes
 //! binding times, the ranges of all values, and where the sign of a zero matters. For static

@@ -16,7 +16,9 @@ use lightbound_shader::ir::{Function, Port, Table};
 use lightbound_shader::lift::Input;
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::Axis;
-use lightbound_shader::specialize::{BindingTime, BindingTimes, Budget, GeneratingExtension};
+use lightbound_shader::specialize::{
+    BindingTime, BindingTimes, Budget, GeneratingExtension, ResidualCache,
+};
 use lightbound_shader::{Arena, Batch, Entry, Kernel, Settings, Shader, Target, passes};
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -304,7 +306,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 
     println!(
-        "\nLeast µs of {} runs: *anew* from WGSL to code of the general function, *new values* from static values to code, and its three parts.\n",
+        "\nLeast µs of {} runs: *anew* from WGSL to code of the general function, *new values* from static values to code, and its three parts; *cached* if the cache has the residual function.\n",
         args.rounds
     );
     print_head(
@@ -317,6 +319,7 @@ pub fn run(args: &Args) -> ExitCode {
             "lower",
             "code",
             "new values ÷ anew",
+            "cached",
         ]
         .map(str::to_owned),
     );
@@ -329,6 +332,14 @@ pub fn run(args: &Args) -> ExitCode {
         let anew = || Code::compile(&passes::lower(&case.compile()), isa);
         let mut cells = vec![case.name.to_owned()];
         cells.extend(time_cells(args, anew, || extension.residual(&words, &tables), isa));
+        let mut cache = ResidualCache::new(extension, 1);
+        cache.residual(&words, &tables);
+        let hits = (0..args.rounds).map(|_| {
+            let start = Instant::now();
+            black_box(cache.residual(&words, &tables));
+            start.elapsed()
+        });
+        cells.push(format!("{:.2}", least(hits)));
         print_row(cells);
     }
 
@@ -509,5 +520,32 @@ fn constant(bounds: &Bounds) -> Option<u32> {
             (low == high).then_some(low as u32)
         }
         Bounds::Bool(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::interpreter;
+
+    #[test]
+    fn residual_functions_of_all_cases_equal_the_general_ones() {
+        for case in &CASES {
+            let function = case.compile();
+            let words: Vec<_> = (0..WORDS as u32).map(|k| k.wrapping_mul(0x9e37_79b9)).collect();
+            let images = case.images(&words);
+            let tables: Vec<_> = images.iter().map(|image| Table::new(image)).collect();
+            let residual =
+                case.extension(&function).residual(&case.static_words(&function), &tables);
+            let (batch, _) = case.batch(&function, Target::Interpreter);
+            let mut results = vec![];
+            for row in [0, 5] {
+                let inputs: Vec<_> = (0..batch.ports()).map(|port| batch.bits(row, port)).collect();
+                let run = |function| interpreter::run(function, &tables, &inputs, 1 << 20);
+                assert_eq!(run(&residual), run(&function), "{}", case.name);
+                results.push(run(&residual));
+            }
+            assert_ne!(results[0], results[1], "{}", case.name);
+        }
     }
 }

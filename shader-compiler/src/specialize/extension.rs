@@ -59,6 +59,8 @@ pub struct GeneratingExtension {
     times: BindingTimes,
     bounds: Vec<Bounds>,
     values: Vec<ValueFacts>,
+    /// What is known before a value is processed: the bits of constants.
+    constants: Vec<Known>,
     budget: Budget,
 }
 
@@ -115,7 +117,12 @@ impl GeneratingExtension {
         });
         let values = values.collect();
         let bounds = inputs.iter().map(|input| input.bounds).collect();
-        GeneratingExtension { function, times, bounds, values, budget }
+        let constants = function.values.iter().map(|data| match data.def {
+            Def::Const(bits) => Known::Bits(bits),
+            Def::Input(_) | Def::Op { .. } | Def::Param | Def::Result => Known::Bits(0),
+        });
+        let constants = constants.collect();
+        GeneratingExtension { function, times, bounds, values, constants, budget }
     }
 
     /// The number of static inputs.
@@ -139,7 +146,7 @@ impl GeneratingExtension {
             inputs: old.inputs.clone(),
             outputs: old.outputs.clone(),
             body: Block::default(),
-            values: Vec::with_capacity(old.len()),
+            values: Vec::with_capacity(old.len().min(1024)),
         };
         let mut words = words.iter();
         let mut inputs = vec![];
@@ -154,14 +161,15 @@ impl GeneratingExtension {
                 }
             });
         }
-        let known = old.values.iter().map(|data| match data.def {
-            Def::Input(index) => inputs[index as usize],
-            Def::Const(bits) => Known::Bits(bits),
-            Def::Op { .. } | Def::Param | Def::Result => Known::Bits(0),
-        });
+        let mut known = self.constants.clone();
+        for (data, known) in std::iter::zip(&old.values, &mut known) {
+            if let Def::Input(index) = data.def {
+                *known = inputs[index as usize];
+            }
+        }
         let mut emission = Emission {
             extension: self,
-            known: known.collect(),
+            known,
             tables: ConstantEvaluator { tables },
             function,
             stmts: vec![],
@@ -313,8 +321,11 @@ impl<'a> Emission<'a> {
             None => match self.simplify(old, op, args) {
                 Some(known) => known,
                 None => {
-                    let args = self.lift_all(args);
-                    let known = self.emit(self.old().ty(old), op, &args);
+                    let mut all = [Value(0); 3];
+                    for (new, &arg) in std::iter::zip(&mut all, args) {
+                        *new = self.lift(arg);
+                    }
+                    let known = self.emit(self.old().ty(old), op, &all[..args.len()]);
                     let origin = self.old().values[old.index()].origin;
                     self.function.values.last_mut().expect("a value was emitted").origin = origin;
                     known

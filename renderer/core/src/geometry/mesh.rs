@@ -389,6 +389,13 @@ impl Mesh {
         }
     }
 
+    /// Computes the unit normal of the front of a triangle at `time`, seconds; `None` if vertex
+    /// normals determine the front.
+    pub(super) fn winding_normal(&self, element: u32, time: f32) -> Option<Vec3> {
+        let triangle = self.triangle(element, time);
+        (triangle.n == NO_NORMALS).then(|| triangle.normal())
+    }
+
     /// Returns 1 if triangles are counter-clockwise from the front, else −1.
     pub(super) fn winding(&self) -> f32 {
         if self.mirrored { -1.0 } else { 1.0 }

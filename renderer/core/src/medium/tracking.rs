@@ -162,6 +162,8 @@ impl AddAssign for TrackingCounts {
 #[derive(Default)]
 pub struct Tracker<'a> {
     flights: Vec<Flight<'a>>,
+    /// Indices of the flights that are on their way.
+    active: Vec<u32>,
     points: Vec<Vec3>,
     properties: Vec<MediumPoint>,
     counts: TrackingCounts,
@@ -184,12 +186,16 @@ impl<'a> Tracker<'a> {
             flight.advance(tracking, walk, counts).then_some(flight)
         });
         self.flights.extend(flights);
-        while !self.flights.is_empty() {
+        self.active.clear();
+        self.active.extend(0..self.flights.len() as u32);
+        while !self.active.is_empty() {
             self.points.clear();
-            self.points.extend(self.flights.iter().map(|flight| flight.point));
+            let flights = self.active.iter().map(|&index| &self.flights[index as usize]);
+            self.points.extend(flights.map(|flight| flight.point));
             medium.field.evaluate(&self.points, &mut self.properties);
             let mut properties = self.properties.iter();
-            self.flights.retain_mut(|flight| {
+            self.active.retain(|&index| {
+                let flight = &mut self.flights[index as usize];
                 let walk = &mut walks[flight.walk as usize];
                 let properties = properties.next().expect("one item per point");
                 let continues = match tracking {

@@ -21,7 +21,7 @@ mod tracking;
 pub use cloud::CloudField;
 pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
-pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
+pub use majorant_tree::{Cell, MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
 pub use shader_field::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};

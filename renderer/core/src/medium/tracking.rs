@@ -22,7 +22,7 @@
 //! **Batches.** Rays in the same medium advance together to their next tentative collision, so that
 //! a [`Field`](super::Field) computes many points at a time.
 
-use super::{Medium, MediumPoint, Segment, Segments};
+use super::{MajorantTree, Medium, MediumPoint, Segment, Segments};
 use lightbound_math::sampling::RandomStream;
 use lightbound_math::{Ray, Vec3};
 use serde::{Deserialize, Serialize};
@@ -220,6 +220,7 @@ struct Flight<'a> {
     /// The ray in the medium's own space.
     o: Vec3,
     d: Vec3,
+    majorants: &'a MajorantTree,
     segments: Segments<'a>,
     segment: Segment,
     /// Length of a unit of the ray parameter.
@@ -266,6 +267,7 @@ impl<'a> Flight<'a> {
             o,
             d,
             segment: segments.next().unwrap_or(Segment::EMPTY),
+            majorants: &medium.majorants,
             segments,
             scale,
             is_grey: extinction.x == extinction.y && extinction.y == extinction.z,
@@ -303,6 +305,7 @@ impl<'a> Flight<'a> {
                 let t = (start + step).max(start.next_up()).min(end);
                 self.segment.t[0] = t;
                 self.depth = walk.random.next_exponential();
+                let cell = self.majorants.cell(cell);
                 self.point = (self.o + t * self.d).max(cell.min).min(cell.max);
                 return match tracking {
                     Tracking::Delta => !self.collide_with_minorant(walk, counts),

@@ -10,6 +10,7 @@
 //! divisor, it stays (`zero_signs.rs`).
 
 mod zero_signs;
+pub mod zeros;
 
 use crate::analysis::Constraint;
 use crate::analysis::conditions::Clips;

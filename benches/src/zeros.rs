@@ -6,9 +6,9 @@
 //! degrees around random ones, as at adjacent pixels; light comes from any side, and views from
 //! above. Parameters are
 //!
-//! - *defaults*;
-//! - *masks*: each parameter whose range starts at 0 is 0 in half of the tiles of 64 rows, and within
-//!   a tenth of its default elsewhere, or below half of its range if the default is 0;
+//! - *defaults*, for which both codes are specialized, as in the renderer;
+//! - *masks*: each parameter that may be 0 is 0 in half of the tiles of 64 rows; elsewhere, and other
+//!   parameters, within a tenth of the default, or below half of the range if the default is 0;
 //! - *scattered*: the same, in random order of rows, so that whole groups are seldom zero.
 //!
 //! Profiles and decisions are from other rows than the reported times.
@@ -19,6 +19,7 @@ use crate::report::{geometric_mean, invalid_input, print_head, print_machine, pr
 use lightbound::material::library::LIBRARY;
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Ranges, parameter_bounds};
+use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::Function;
 use lightbound_shader::random::Random;
 use lightbound_shader::scattering::Functions;
@@ -93,8 +94,8 @@ pub fn run(args: &Args) -> ExitCode {
     );
     let mut rows = vec![];
     for shader in &shaders {
-        let subject = Subject::new(shader);
         for (name, workload) in Workload::ALL {
+            let subject = Subject::new(shader, workload);
             for sampling in [false, true] {
                 rows.extend(subject.compare(args, name, workload, sampling));
             }
@@ -127,21 +128,30 @@ impl Comparison {
     }
 }
 
-fn functions(shader: &Shader) -> (Functions, Candidates) {
+/// The functions of a shader for a workload, and the candidates in them.
+fn functions(shader: &Shader, workload: Workload) -> (Functions, Candidates) {
     let settings = Settings { setup: Setup::Precomputed, ..Settings::default() };
     let functions = Functions::new(shader, &settings).expect("the shader is valid");
-    let members: Vec<_> = shader
-        .members()
-        .iter()
-        .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, Ranges::Declared), p.size))
-        .collect();
+    if workload == Workload::Defaults {
+        let constant = |p: &Parameter, component: usize| {
+            let default = p.default.as_ref().expect("parameters of the library have defaults");
+            Bounds::constant(p.scalar.ty(), p.scalar.bits(default[component]))
+        };
+        let words = shader.settable().iter().flat_map(|p| (0..p.size).map(move |k| constant(p, k)));
+        let settable: Vec<_> = words.collect();
+        let (functions, members) = functions.specialize(&settable);
+        let candidates = functions.zero_candidates(&members);
+        return (functions, candidates);
+    }
+    let ranges = |p: &Parameter| std::iter::repeat_n(parameter_bounds(p, Ranges::Declared), p.size);
+    let members: Vec<_> = shader.members().iter().flat_map(ranges).collect();
     let candidates = functions.zero_candidates(&members);
     (functions, candidates)
 }
 
 impl Subject<'_> {
-    fn new(shader: &Shader) -> Subject<'_> {
-        let (functions, candidates) = functions(shader);
+    fn new(shader: &Shader, workload: Workload) -> Subject<'_> {
+        let (functions, candidates) = functions(shader, workload);
         Subject { shader, functions, candidates }
     }
 
@@ -246,9 +256,7 @@ fn profile(
     }
     kernel.run(&[], &inputs, &mut outputs);
     let mut counts = candidates.counts();
-    if let Some(first) = instrumented.outputs.iter().position(|port| port.name == "zeros.0") {
-        counts.add(&outputs, first);
-    }
+    counts.add(&instrumented.outputs, &outputs);
     counts
 }
 
@@ -321,9 +329,9 @@ fn push_parameter(
         let u = f64::from(uniform(random));
         let x = if workload == Workload::Defaults {
             default
-        } else if low == 0.0 && is_zero {
+        } else if low <= 0.0 && is_zero {
             0.0
-        } else if default == 0.0 && low == 0.0 {
+        } else if default == 0.0 {
             0.5 * u * high.min(1.0)
         } else {
             default * (0.9 + 0.2 * u)
@@ -365,7 +373,7 @@ fn compile_times(shaders: &[Shader], args: &Args, isa: Isa) {
     print_head(&["shader", "without", "with", "ratio"].map(str::to_owned));
     let mut ratios = vec![];
     for shader in shaders {
-        let subject = Subject::new(shader);
+        let subject = Subject::new(shader, Workload::Masks);
         let counts = [false, true].map(|sampling| {
             let training = rows(shader, args.rows, Workload::Masks, sampling, 1);
             let instrumented = subject.candidates.instrument();
@@ -388,7 +396,7 @@ fn compile_times(shaders: &[Shader], args: &Args, isa: Isa) {
             times[0].push(start.elapsed());
             let start = Instant::now();
             let parsed = Shader::parse(shader.name(), shader.text()).expect("it is valid");
-            let (functions, candidates) = self::functions(&parsed);
+            let (functions, candidates) = self::functions(&parsed, Workload::Masks);
             let [evaluate, scatter] =
                 counts.each_ref().map(|counts| candidates.versions(counts).map(|v| v.function));
             compile(evaluate.as_ref().unwrap_or(&functions.evaluate));

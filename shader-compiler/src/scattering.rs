@@ -95,9 +95,9 @@ impl Functions {
     /// Unless there are bounds for each word of the members.
     pub fn zero_candidates(&self, members: &[Bounds]) -> Candidates {
         let directions = direction(0).chain(direction(1));
-        let inputs = directions.chain(unrelated(members.iter().copied())).collect();
+        let inputs: Vec<_> = directions.chain(unrelated(members.iter().copied())).collect();
         let is_signed = vec![false; self.evaluate.outputs.len()];
-        Candidates::find(self.evaluate.clone(), inputs, is_signed)
+        Candidates::find(self.evaluate.clone(), &inputs, is_signed)
     }
 
     /// The function `scatter` with another function in place of `evaluate`: one with tests for zero,

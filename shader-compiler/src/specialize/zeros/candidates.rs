@@ -6,7 +6,7 @@
 //! vectors that have been found already, as superword-level parallelism packs them (Larsen and
 //! Amarasinghe 2000).
 
-use super::estimate::Estimator;
+use super::estimate::{Effect, Estimator};
 use crate::ir::{Def, Function, Op, Port, Stmt, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,24 +17,38 @@ pub type Candidate = Vec<Value>;
 const MAX_COMPONENTS: usize = 4;
 
 /// The least cost, in cheap basic operations, that a candidate removes if it is zero.
-const MIN_REMOVED_COST: u32 = 16;
+const MIN_REMOVED_COST: f64 = 16.0;
 
-/// Finds the candidates of a function, in a fixed order.
-pub(super) fn find(estimator: &Estimator<'_>) -> Vec<Candidate> {
+/// Finds the candidates of a function, in a fixed order, and for each of them the others that are
+/// zero if it is.
+pub(super) fn find(estimator: &Estimator<'_>) -> (Vec<Candidate>, Vec<Vec<bool>>) {
     let function = estimator.function;
     let mut all: Vec<Candidate> =
         outermost(function).into_iter().map(|value| vec![value]).collect();
     all.extend(vectors(function));
     let general = estimator.effect(&[]);
+    let mut effects = vec![];
     all.retain(|candidate| {
         let may_be_zero = candidate.iter().all(|&value| {
             function.ty(value) == Type::F32
                 && general.is_live(value)
                 && estimator.may_be_zero_or_not(value)
         });
-        may_be_zero && general.cost >= estimator.effect(candidate).cost + MIN_REMOVED_COST
+        if !may_be_zero || !estimator.decides_others(candidate) {
+            return false;
+        }
+        let effect = estimator.effect(candidate);
+        let is_useful = general.cost >= effect.cost + effect.skipped + MIN_REMOVED_COST;
+        if is_useful {
+            effects.push(effect);
+        }
+        is_useful
     });
-    all
+    let implies = |effect: &Effect| {
+        all.iter().map(|other| other.iter().all(|&value| effect.is_constant(value))).collect()
+    };
+    let implied = effects.iter().map(implies).collect();
+    (all, implied)
 }
 
 /// The values that are in scope at the end of the function, except for constants, in order.

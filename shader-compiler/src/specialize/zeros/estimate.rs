@@ -1,14 +1,15 @@
 //! Estimates what code disappears if values are zero (AZP §3.3.2): constant propagation forwards
 //! through the values' users, then dead code elimination backwards.
 //!
-//! Bounds take the place of constants, as everywhere in specialization: a product with zero is zero
-//! if the other factor is finite.
+//! Bounds tell which results are constant, as everywhere in specialization: a product with zero is
+//! zero if the other factor is finite. Other results keep the bounds that they have in general.
 
 use super::super::{constant, is_less, is_zero};
 use crate::analysis::transfer::transfer;
 use crate::builder::cost_of;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::{Block, Def, Function, Op, Stmt, Value};
+use rustc_hash::FxHashMap;
 
 /// The operands of values, for liveness.
 #[derive(Clone, Copy)]
@@ -29,7 +30,14 @@ pub(super) struct Estimator<'f> {
     sources: Vec<Source>,
     /// The values that statements define, in order.
     order: Vec<Value>,
+    /// The position of each value in this order; 0 for inputs.
+    positions: Vec<usize>,
+    /// How often each value is computed.
+    frequencies: Vec<f64>,
 }
+
+/// Number of iterations that a loop is assumed to take.
+const LOOP_ITERATIONS: f64 = 8.0;
 
 /// What is left of a function if values are zero.
 pub(super) struct Effect {
@@ -38,7 +46,9 @@ pub(super) struct Effect {
     /// Whether each value is still computed.
     pub live: Vec<bool>,
     /// The cost of the code that is left, in cheap basic operations.
-    pub cost: u32,
+    pub cost: f64,
+    /// The part of the general code's cost that its own branches save if the values are zero.
+    pub skipped: f64,
     /// The loads that are left.
     pub loads: u32,
     /// The number of basic blocks that are left.
@@ -73,46 +83,69 @@ impl Effect {
 }
 
 impl<'f> Estimator<'f> {
-    /// Prepares estimates, from the bounds of each value.
-    pub fn new(function: &'f Function, bounds: Vec<Bounds>) -> Estimator<'f> {
+    /// Prepares estimates, from the bounds of each value. `arms` are the fractions of groups that
+    /// take the arms of the ifs in the outermost block, in order.
+    pub fn new(function: &'f Function, bounds: &[Bounds], arms: &[[f64; 2]]) -> Estimator<'f> {
         let mut estimator = Estimator {
             function,
-            bounds,
+            bounds: bounds.to_vec(),
             sources: vec![Source::Plain; function.len()],
             order: Vec::with_capacity(function.len()),
+            positions: vec![0; function.len()],
+            frequencies: vec![1.0; function.len()],
         };
-        estimator.scan(&function.body);
+        let mut arms = arms.iter().copied();
+        for stmt in &function.body.stmts {
+            let frequencies = match stmt {
+                Stmt::If(_) => arms.next().unwrap_or([1.0; 2]),
+                Stmt::Op(_) | Stmt::Loop(_) => [1.0; 2],
+            };
+            estimator.scan(stmt, 1.0, frequencies);
+        }
         estimator
     }
 
-    fn scan(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Op(value) => self.order.push(*value),
-                Stmt::If(node) => {
-                    self.scan(&node.then);
-                    self.scan(&node.otherwise);
-                    for (k, &result) in node.results.iter().enumerate() {
-                        self.sources[result.index()] =
-                            Source::If([node.cond, node.then.yields[k], node.otherwise.yields[k]]);
-                        self.order.push(result);
-                    }
+    /// Visits a statement that runs with a frequency. `arms` are those of its arms, if it is an if.
+    fn scan(&mut self, stmt: &Stmt, frequency: f64, arms: [f64; 2]) {
+        let nested = |estimator: &mut Self, block: &Block, frequency: f64| {
+            block.stmts.iter().for_each(|stmt| estimator.scan(stmt, frequency, [frequency; 2]));
+        };
+        match stmt {
+            Stmt::Op(value) => self.define(*value, frequency),
+            Stmt::If(node) => {
+                nested(self, &node.then, arms[0]);
+                nested(self, &node.otherwise, arms[1]);
+                for (k, &result) in node.results.iter().enumerate() {
+                    self.sources[result.index()] =
+                        Source::If([node.cond, node.then.yields[k], node.otherwise.yields[k]]);
+                    self.define(result, frequency);
                 }
-                Stmt::Loop(node) => {
-                    for (k, &param) in node.params.iter().enumerate() {
-                        self.sources[param.index()] =
-                            Source::Loop([node.cond, node.init[k], node.body.yields[k]]);
-                    }
-                    self.scan(&node.head);
-                    self.scan(&node.body);
-                    for (k, &result) in node.results.iter().enumerate() {
-                        let exit = node.head.yields[k];
-                        self.sources[result.index()] = Source::Loop([node.cond, exit, exit]);
-                        self.order.push(result);
-                    }
+            }
+            Stmt::Loop(node) => {
+                for (k, &param) in node.params.iter().enumerate() {
+                    self.sources[param.index()] =
+                        Source::Loop([node.cond, node.init[k], node.body.yields[k]]);
+                }
+                nested(self, &node.head, frequency * LOOP_ITERATIONS);
+                nested(self, &node.body, frequency * LOOP_ITERATIONS);
+                for (k, &result) in node.results.iter().enumerate() {
+                    let exit = node.head.yields[k];
+                    self.sources[result.index()] = Source::Loop([node.cond, exit, exit]);
+                    self.define(result, frequency);
                 }
             }
         }
+    }
+
+    fn define(&mut self, value: Value, frequency: f64) {
+        self.positions[value.index()] = self.order.len();
+        self.order.push(value);
+        self.frequencies[value.index()] = frequency;
+    }
+
+    /// The cost of computing an operation as often as it is computed.
+    fn cost(&self, value: Value, op: Op) -> f64 {
+        f64::from(cost_of(op)) * self.frequencies[value.index()]
     }
 
     /// Whether a value is zero for some inputs, but not for all, as far as is known.
@@ -123,43 +156,75 @@ impl<'f> Estimator<'f> {
         }
     }
 
+    /// Whether other values become superfluous if these are zero.
+    pub fn decides_others(&self, zeros: &[Value]) -> bool {
+        let (facts, _) = self.assume(zeros);
+        let decided = facts.iter().filter(|fact| matches!(fact, Fact::Constant | Fact::Alias(_)));
+        decided.count() > zeros.len()
+    }
+
     /// Estimates what is left of the function if these values are zero.
     pub fn effect(&self, zeros: &[Value]) -> Effect {
-        let function = self.function;
-        let mut facts = vec![Fact::Same; function.len()];
+        let (facts, bounds) = self.assume(zeros);
+        let mut effect = Effect {
+            facts,
+            live: vec![false; self.function.len()],
+            cost: 0.0,
+            skipped: self.skipped_cost(&self.function.body, &bounds),
+            loads: 0,
+            blocks: 1,
+        };
+        self.mark_live(&mut effect);
+        effect.blocks += self.live_blocks(&self.function.body, &effect.live);
+        effect
+    }
+
+    /// The bounds of each value if these values are zero, and whether it is computed as before.
+    pub fn bounds(&self, zeros: &[Value]) -> (Vec<Bounds>, Vec<bool>) {
+        let (facts, new) = self.assume(zeros);
+        let mut bounds = self.bounds.clone();
+        new.into_iter().for_each(|(value, new)| bounds[value.index()] = new);
+        (bounds, facts.into_iter().map(|fact| fact == Fact::Same).collect())
+    }
+
+    /// What becomes of each value if these values are zero, and new bounds of those that change.
+    fn assume(&self, zeros: &[Value]) -> (Vec<Fact>, FxHashMap<Value, Bounds>) {
+        let mut facts = vec![Fact::Same; self.function.len()];
+        let mut bounds = FxHashMap::default();
         for &value in zeros {
             facts[value.index()] = Fact::Constant;
+            bounds.insert(value, Bounds::Float(Floats::between(0.0, 0.0)));
         }
-        // New bounds of the values that are not the same.
-        let mut bounds: Vec<Bounds> = vec![];
         if !zeros.is_empty() {
-            bounds.clone_from(&self.bounds);
-            for &value in zeros {
-                bounds[value.index()] = Bounds::Float(Floats::between(0.0, 0.0));
-            }
-            for &value in &self.order {
+            let first = zeros.iter().map(|zero| self.positions[zero.index()]).min();
+            for &value in &self.order[first.unwrap_or(0)..] {
                 if facts[value.index()] == Fact::Same {
                     facts[value.index()] = self.propagate(value, &facts, &mut bounds);
                 }
             }
         }
-        let mut effect =
-            Effect { facts, live: vec![false; function.len()], cost: 0, loads: 0, blocks: 1 };
-        self.mark_live(&mut effect);
-        effect.blocks += self.live_blocks(&function.body, &effect.live);
-        effect
+        (facts, bounds)
     }
 
     /// Computes what becomes of a value, and its new bounds.
-    fn propagate(&self, value: Value, facts: &[Fact], bounds: &mut [Bounds]) -> Fact {
+    fn propagate(
+        &self,
+        value: Value,
+        facts: &[Fact],
+        bounds: &mut FxHashMap<Value, Bounds>,
+    ) -> Fact {
         let changed = |arg: &Value| facts[arg.index()] != Fact::Same;
-        let of = |arg: Value| self.bounds_of(arg, bounds);
+        let is_constant = |arg: &Value| facts[arg.index()] == Fact::Constant;
+        let of = |arg: Value| match bounds.get(&arg) {
+            Some(&new) => new,
+            None => bounds_of(self.function, arg, &self.bounds),
+        };
         let (new, alias) = match self.sources[value.index()] {
             Source::Plain => {
                 let (op, args) =
                     self.function.operation(value).expect("statements define operations");
-                if !args.iter().any(changed) {
-                    return Fact::Same;
+                if !args.iter().any(is_constant) {
+                    return if args.iter().any(changed) { Fact::Changed } else { Fact::Same };
                 }
                 let operands: Vec<_> = args.iter().map(|&arg| of(arg)).collect();
                 let same = args.len() > 1 && args[0] == args[1];
@@ -167,20 +232,22 @@ impl<'f> Estimator<'f> {
                 (new, alias(op, args, &operands))
             }
             Source::If([cond, then, otherwise]) => {
-                if ![cond, then, otherwise].iter().any(changed) {
-                    return Fact::Same;
+                let args = [cond, then, otherwise];
+                if !args.iter().any(is_constant) {
+                    return if args.iter().any(changed) { Fact::Changed } else { Fact::Same };
                 }
-                let operands = [cond, then, otherwise].map(of);
+                let operands = args.map(of);
                 let new = transfer(Op::Select, &operands, false, Nan::Ignore);
-                (new, alias(Op::Select, &[cond, then, otherwise], &operands))
+                (new, alias(Op::Select, &args, &operands))
             }
             // What loops carry stays as it is.
             Source::Loop(_) => return Fact::Changed,
         };
         let old = &self.bounds[value.index()];
         let new = new.meet(old);
-        bounds[value.index()] = if new.is_empty() { *old } else { new };
-        if constant(&bounds[value.index()], false).is_some() {
+        let new = if new.is_empty() { *old } else { new };
+        if constant(&new, false).is_some() {
+            bounds.insert(value, new);
             return Fact::Constant;
         }
         match alias {
@@ -189,13 +256,6 @@ impl<'f> Estimator<'f> {
                 _ => Fact::Alias(arg),
             },
             None => Fact::Changed,
-        }
-    }
-
-    fn bounds_of(&self, value: Value, bounds: &[Bounds]) -> Bounds {
-        match self.function.def(value) {
-            Def::Const(bits) => Bounds::constant(self.function.ty(value), bits),
-            _ => bounds[value.index()],
         }
     }
 
@@ -217,7 +277,7 @@ impl<'f> Estimator<'f> {
             match self.sources[value.index()] {
                 Source::Plain => {
                     if let Some((op, args)) = self.function.operation(value) {
-                        effect.cost += cost_of(op);
+                        effect.cost += self.cost(value, op);
                         effect.loads += u32::from(op.is_load());
                         work.extend(args);
                     }
@@ -225,6 +285,37 @@ impl<'f> Estimator<'f> {
                 Source::If(all) | Source::Loop(all) => work.extend(all),
             }
         }
+    }
+
+    /// The cost of arms that are not taken because bounds of their conditions have become narrower.
+    fn skipped_cost(&self, block: &Block, bounds: &FxHashMap<Value, Bounds>) -> f64 {
+        let mut cost = 0.0;
+        for stmt in &block.stmts {
+            let Stmt::If(node) = stmt else { continue };
+            let truth = bounds.get(&node.cond).and_then(|cond| constant(cond, false));
+            for (arm, runs_if) in [(&node.then, true), (&node.otherwise, false)] {
+                cost += match truth {
+                    Some(truth) if (truth != 0) != runs_if => self.block_cost(arm),
+                    _ => self.skipped_cost(arm, bounds),
+                };
+            }
+        }
+        cost
+    }
+
+    /// The cost of a block.
+    fn block_cost(&self, block: &Block) -> f64 {
+        let mut total = 0.0;
+        for stmt in &block.stmts {
+            total += match stmt {
+                Stmt::Op(value) => {
+                    self.function.operation(*value).map_or(0.0, |(op, _)| self.cost(*value, op))
+                }
+                Stmt::If(node) => self.block_cost(&node.then) + self.block_cost(&node.otherwise),
+                Stmt::Loop(node) => self.block_cost(&node.head) + self.block_cost(&node.body),
+            };
+        }
+        total
     }
 
     /// Number of basic blocks of control flow that is left, after the first.
@@ -246,8 +337,8 @@ impl<'f> Estimator<'f> {
     }
 
     /// The cost of what these values depend on and is not in `known`; adds it to `known`.
-    pub fn slice_cost(&self, values: &[Value], known: &mut [bool]) -> u32 {
-        let mut cost = 0;
+    pub fn slice_cost(&self, values: &[Value], known: &mut [bool]) -> f64 {
+        let mut cost = 0.0;
         let mut work = values.to_vec();
         while let Some(value) = work.pop() {
             if std::mem::replace(&mut known[value.index()], true) {
@@ -256,7 +347,7 @@ impl<'f> Estimator<'f> {
             match self.sources[value.index()] {
                 Source::Plain => {
                     if let Some((op, args)) = self.function.operation(value) {
-                        cost += cost_of(op);
+                        cost += self.cost(value, op);
                         work.extend(args);
                     }
                 }
@@ -278,6 +369,14 @@ impl<'f> Estimator<'f> {
             values.extend(defined.iter().copied().filter(|&value| effect.is_unchanged(value)));
         }
         values
+    }
+}
+
+/// The bounds of an operand, given those of other values than constants.
+pub(super) fn bounds_of(function: &Function, value: Value, bounds: &[Bounds]) -> Bounds {
+    match function.def(value) {
+        Def::Const(bits) => Bounds::constant(function.ty(value), bits),
+        _ => bounds[value.index()],
     }
 }
 

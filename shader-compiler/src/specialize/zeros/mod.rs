@@ -23,25 +23,25 @@
 //! profile is: a product with zero disappears only if the other factor is finite, and zeros keep
 //! their sign where it matters.
 //!
-//! Departures from the paper: candidates are limited to values that every evaluation computes; all
-//! blocks have frequency 1; what both versions compute is computed before the test, not copied;
-//! the cost of a test includes mispredicted branches; and joint probabilities are exact where one
-//! zero implies another.
+//! Departures from the paper: candidates are limited to values that every evaluation computes; what
+//! both versions compute is computed before the test, not copied; the cost of a test includes
+//! mispredicted branches, as many as a branch changes its direction; and joint probabilities are
+//! exact where one zero implies another.
 
 mod candidates;
 mod estimate;
 
-use super::{ranges, specialize};
+use super::{Simplify, ranges, zero_signs};
 use crate::analysis::conditions::Clips;
 use crate::builder::rewrite::{Pass, Rewriter, append, remove_dead_code};
 use crate::builder::{Builder, Rules};
-use crate::interval::{Bounds, Floats};
+use crate::interval::Bounds;
 use crate::ir::function::{If, Loop};
-use crate::ir::{Def, Emit, Function, Op, Type, Value};
+use crate::ir::{Def, Emit, Function, Op, Port, Stmt, Value};
 use crate::kernel::Batch;
 use crate::lift::Input;
 use candidates::Candidate;
-use estimate::{Effect, Estimator};
+use estimate::{Effect, Estimator, bounds_of};
 
 /// Candidates are not considered if they are zero in a smaller fraction of groups (AZP §3.3.1).
 const MIN_PROBABILITY: f64 = 0.32;
@@ -53,8 +53,7 @@ const MIN_SAVED_COST: f64 = 6.0;
 const TEST_COST: f64 = 3.0;
 const COMPONENT_COST: f64 = 2.0;
 
-/// The cost of a mispredicted branch: about twenty cycles, in which a core executes two operations
-/// each.
+/// The cost of a mispredicted branch: about twenty cycles with two operations each.
 const MISPREDICTION_COST: f64 = 40.0;
 
 /// Greatest number of tests in a function.
@@ -63,27 +62,36 @@ const MAX_TESTS: usize = 4;
 /// Greatest cost of all versions together, as a multiple of the function's.
 const MAX_CLONING: f64 = 2.0;
 
-/// Number of candidates that an output word of instrumented code reports.
+/// Number of flags in an output word of instrumented code.
 const WORD_BITS: usize = 32;
+
+/// Names of these outputs, without their index.
+const FLAGS: &str = "flags.";
 
 /// The values of a function that may be worth a test for zero.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     function: Function,
-    inputs: Vec<Input>,
     is_signed: Vec<bool>,
     /// The bounds of each value.
     bounds: Vec<Bounds>,
     all: Vec<Candidate>,
+    /// For each candidate, which ones are zero if it is.
+    implied: Vec<Vec<bool>>,
 }
 
-/// How often candidates were zero in all lanes of a SIMD group.
+/// How often candidates were zero in all lanes of a SIMD group, and how often branches were taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Number of groups.
     pub groups: u64,
     /// For each candidate, the number of groups in which it was zero.
     pub zeros: Vec<u64>,
+    /// For each candidate, how often that changed from one group to the next.
+    pub changes: Vec<u64>,
+    /// For each if that every evaluation runs, the number of groups in which some lane took its
+    /// arms.
+    pub arms: Vec<[u64; 2]>,
 }
 
 /// A function with tests for zero.
@@ -104,13 +112,13 @@ impl Candidates {
     /// # Panics
     ///
     /// Unless each input is described, and there is a flag for each output.
-    pub fn find(function: Function, inputs: Vec<Input>, is_signed: Vec<bool>) -> Candidates {
+    pub fn find(function: Function, inputs: &[Input], is_signed: Vec<bool>) -> Candidates {
         assert_eq!(inputs.len(), function.inputs.len(), "each input is described");
         assert_eq!(is_signed.len(), function.outputs.len(), "there is a flag for each output");
         let clips = Clips::of_scalars(&function, &vec![false; function.len()]);
-        let bounds = ranges(&function, &inputs, &clips).of_values(&function);
-        let all = candidates::find(&Estimator::new(&function, bounds.clone()));
-        Candidates { function, inputs, is_signed, bounds, all }
+        let bounds = ranges(&function, inputs, &clips).of_values(&function);
+        let (all, implied) = candidates::find(&Estimator::new(&function, &bounds, &[]));
+        Candidates { function, is_signed, bounds, all, implied }
     }
 
     /// Number of candidates.
@@ -137,37 +145,54 @@ impl Candidates {
     }
 
     /// The function with more outputs: words with a bit for each candidate, which is set if all of
-    /// its components are zero.
+    /// its components are zero, and then two for each if, of which one is set.
     pub fn instrument(&self) -> Function {
         let mut function = self.function.clone();
         let mut builder = Builder::new(&function.name, Rules::Exact);
         let ports: Vec<_> =
             function.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
         function.body.yields.extend(self.all.iter().flatten());
+        function.body.yields.extend(self.conditions());
         let (mut builder, mut outputs) = append(&function, builder, &ports, Identity);
-        let values = outputs.split_off(function.outputs.len());
+        let mut values = outputs.split_off(function.outputs.len()).into_iter();
         let names = function.outputs.iter().map(|port| port.name.clone());
         let mut outputs: Vec<_> = names.zip(outputs).collect();
-        let mut values = values.into_iter();
-        for (index, word) in self.all.chunks(WORD_BITS).enumerate() {
+        let mut clear = vec![];
+        for candidate in &self.all {
+            let components: Vec<_> = values.by_ref().take(candidate.len()).collect();
+            clear.push(any_nonzero(&mut builder, &components));
+        }
+        for condition in values {
+            clear.extend([builder.op(Op::BNot, &[condition]), condition]);
+        }
+        for (index, word) in clear.chunks(WORD_BITS).enumerate() {
             let mut bits = builder.i32(0);
-            for (bit, candidate) in word.iter().enumerate() {
-                let components: Vec<_> = values.by_ref().take(candidate.len()).collect();
-                let nonzero = any_nonzero(&mut builder, &components);
-                let [clear, set] = [0, 1 << bit].map(|word| builder.i32(word));
-                let flag = builder.op(Op::Select, &[nonzero, clear, set]);
+            for (bit, &clear) in word.iter().enumerate() {
+                let [zero, set] = [0, 1 << bit].map(|word| builder.i32(word));
+                let flag = builder.op(Op::Select, &[clear, zero, set]);
                 bits = builder.op(Op::Or, &[bits, flag]);
             }
-            outputs.push((format!("zeros.{index}"), bits));
+            outputs.push((format!("{FLAGS}{index}"), bits));
         }
         let mut function = builder.finish(outputs);
         remove_dead_code(&mut function);
         function
     }
 
-    /// Counts with all zero.
+    /// The conditions of the ifs in the outermost block.
+    fn conditions(&self) -> Vec<Value> {
+        let condition = |stmt: &Stmt| match stmt {
+            Stmt::If(node) => Some(node.cond),
+            Stmt::Op(_) | Stmt::Loop(_) => None,
+        };
+        self.function.body.stmts.iter().filter_map(condition).collect()
+    }
+
+    /// Counts of no groups.
     pub fn counts(&self) -> Counts {
-        Counts { groups: 0, zeros: vec![0; self.len()] }
+        let zeros = vec![0; self.len()];
+        let arms = vec![[0; 2]; self.conditions().len()];
+        Counts { groups: 0, changes: zeros.clone(), zeros, arms }
     }
 
     /// Inserts the tests that pay according to counts; `None` if there are none.
@@ -176,14 +201,17 @@ impl Candidates {
     ///
     /// Unless there is a count for each candidate.
     pub fn versions(&self, counts: &Counts) -> Option<Versions> {
-        assert_eq!(counts.zeros.len(), self.len(), "there is a count for each candidate");
-        let estimator = Estimator::new(&self.function, self.bounds.clone());
+        assert!(counts.fit(self), "there is a count for each candidate and if");
+        let groups = counts.groups.max(1) as f64;
+        let arms: Vec<_> =
+            counts.arms.iter().map(|arms| arms.map(|count| count as f64 / groups)).collect();
+        let estimator = Estimator::new(&self.function, &self.bounds, &arms);
         let general = estimator.effect(&[]);
-        let base = f64::from(general.cost);
+        let base = general.cost;
         let mut planner = Planner {
             candidates: self,
             estimator: &estimator,
-            effects: self.all.iter().map(|_| None).collect(),
+            counts,
             tests: vec![],
             growth: 0.0,
             limit: base * (MAX_CLONING - 1.0),
@@ -209,28 +237,55 @@ impl Counts {
         self.zeros[candidate] as f64 / self.groups as f64
     }
 
-    /// Counts the results of an instrumented kernel whose first words of zeros are at a port.
-    pub fn add(&mut self, results: &Batch, first_port: usize) {
+    /// Whether these may be counts of candidates.
+    pub fn fit(&self, candidates: &Candidates) -> bool {
+        let Counts { zeros, changes, arms, .. } = candidates.counts();
+        [self.zeros.len(), self.changes.len(), self.arms.len()]
+            == [zeros.len(), changes.len(), arms.len()]
+    }
+
+    /// Counts the results of an instrumented kernel with these outputs.
+    pub fn add(&mut self, outputs: &[Port], results: &Batch) {
+        let is_flags = |port: &Port| port.name.starts_with(FLAGS);
+        let Some(first_port) = outputs.iter().position(is_flags) else { return };
+        let flags = self.zeros.len() + 2 * self.arms.len();
+        let mut all = vec![0; flags.div_ceil(WORD_BITS)];
+        let mut any = all.clone();
+        let mut before: Option<Vec<u32>> = None;
         let lanes = results.lanes();
         for first in (0..results.rows()).step_by(lanes) {
             let rows = first..(first + lanes).min(results.rows());
-            self.groups += 1;
-            for (index, counts) in self.zeros.chunks_mut(WORD_BITS).enumerate() {
-                let words = rows.clone().map(|row| results.bits(row, first_port + index));
-                let all = words.fold(!0, |all, word| all & word);
-                for (bit, count) in counts.iter_mut().enumerate() {
-                    *count += u64::from(all >> bit & 1);
+            for index in 0..all.len() {
+                (all[index], any[index]) = (!0, 0);
+                for bits in rows.clone().map(|row| results.bits(row, first_port + index)) {
+                    all[index] &= bits;
+                    any[index] |= bits;
                 }
             }
+            self.groups += 1;
+            let flag =
+                |words: &[u32], k: usize| u64::from(words[k / WORD_BITS] >> (k % WORD_BITS) & 1);
+            for (k, (zeros, changes)) in
+                std::iter::zip(&mut self.zeros, &mut self.changes).enumerate()
+            {
+                let is_zero = flag(&all, k);
+                *zeros += is_zero;
+                *changes += before.as_ref().map_or(0, |before| flag(before, k) ^ is_zero);
+            }
+            for (k, arm) in self.arms.iter_mut().flatten().enumerate() {
+                *arm += flag(&any, self.zeros.len() + k);
+            }
+            before = Some(all.clone());
         }
     }
 
     /// Adds other counts of the same candidates.
     pub fn merge(&mut self, other: &Counts) {
         self.groups += other.groups;
-        for (count, other) in std::iter::zip(&mut self.zeros, &other.zeros) {
-            *count += other;
-        }
+        let own =
+            self.zeros.iter_mut().chain(&mut self.changes).chain(self.arms.iter_mut().flatten());
+        let others = other.zeros.iter().chain(&other.changes).chain(other.arms.iter().flatten());
+        std::iter::zip(own, others).for_each(|(count, other)| *count += other);
     }
 }
 
@@ -247,8 +302,7 @@ enum Version {
 struct Planner<'a> {
     candidates: &'a Candidates,
     estimator: &'a Estimator<'a>,
-    /// The effect of each candidate alone, once it is known.
-    effects: Vec<Option<Effect>>,
+    counts: &'a Counts,
     tests: Vec<usize>,
     /// The cost of the versions for zero so far, which exist beside the general one.
     growth: f64,
@@ -277,7 +331,7 @@ impl Planner<'_> {
         let effect = self.effect(&set);
         self.tests.push(candidate);
         self.saved += saved;
-        self.growth += f64::from(effect.cost);
+        self.growth += effect.cost;
         let p = probabilities[candidate];
         let [at_zero, elsewhere] = [true, false].map(|is_zero| {
             (0..probabilities.len())
@@ -296,7 +350,7 @@ impl Planner<'_> {
 
     /// The candidate with the greatest expected saving, if one pays.
     fn best(
-        &mut self,
+        &self,
         general: &Effect,
         zeros: &[usize],
         probabilities: &[f64],
@@ -310,7 +364,7 @@ impl Planner<'_> {
             }
             let effect = self.effect(&[zeros, &[k]].concat());
             let saved = weight * self.saving(general, &effect, k, p);
-            let fits = self.growth + f64::from(effect.cost) <= self.limit;
+            let fits = self.growth + effect.cost <= self.limit;
             if saved >= MIN_SAVED_COST && fits && best.is_none_or(|(most, _)| saved > most) {
                 best = Some((saved, k));
             }
@@ -323,22 +377,22 @@ impl Planner<'_> {
         let values = &self.candidates.all[candidate];
         // The candidate is computed in any case.
         let mut computed = effect.live.clone();
-        let special = f64::from(effect.cost + self.estimator.slice_cost(values, &mut computed));
+        let special = effect.cost + self.estimator.slice_cost(values, &mut computed);
         let mut before = vec![false; computed.len()];
-        let slice = f64::from(self.estimator.slice_cost(values, &mut before));
+        let slice = self.estimator.slice_cost(values, &mut before);
         let test = TEST_COST + COMPONENT_COST * values.len() as f64;
-        let general_cost = f64::from(general.cost);
-        let region = [special, general_cost].map(|cost| (cost - slice).max(0.0));
+        let region = [special, general.cost - effect.skipped].map(|cost| (cost - slice).max(0.0));
         let killed = f64::from(general.loads.saturating_sub(effect.loads));
         let threshold = (-f64::from(effect.blocks) / (50.0 + 10.0 * killed)).exp();
         if (region[0] + test) / region[1].max(1.0) >= threshold {
             return 0.0;
         }
-        p * (general_cost - special) - test - MISPREDICTION_COST * p.min(1.0 - p)
+        let mispredicted = self.counts.changes[candidate] as f64 / self.counts.groups.max(1) as f64;
+        p * (general.cost - effect.skipped - special) - test - MISPREDICTION_COST * mispredicted
     }
 
     /// Whether a candidate is zero because another one is, at least as often (AZP §3.3.1).
-    fn is_implied(&mut self, candidate: usize, probabilities: &[f64]) -> bool {
+    fn is_implied(&self, candidate: usize, probabilities: &[f64]) -> bool {
         (0..candidate).any(|other| {
             probabilities[other] >= probabilities[candidate].max(MIN_PROBABILITY)
                 && self.implies(other, candidate)
@@ -347,22 +401,14 @@ impl Planner<'_> {
     }
 
     /// Whether a candidate is zero if another one is.
-    fn implies(&mut self, first: usize, second: usize) -> bool {
-        if first == second {
-            return true;
-        }
-        if self.effects[first].is_none() {
-            self.effects[first] = Some(self.effect(&[first]));
-        }
-        let values = &self.candidates.all[second];
-        let effect = self.effects[first].as_ref().expect("it has been computed");
-        values.iter().all(|&value| effect.is_constant(value))
+    fn implies(&self, first: usize, second: usize) -> bool {
+        self.candidates.implied[first][second]
     }
 
     /// The probability that `other` is zero where `candidate` is, or where it is not: exact if one
     /// implies the other, and as if they were independent otherwise.
     fn conditional(
-        &mut self,
+        &self,
         probabilities: &[f64],
         candidate: usize,
         other: usize,
@@ -439,54 +485,32 @@ impl Emitter<'_> {
         inputs: &[Value],
         zeros: &[(Value, Value)],
     ) -> (Builder, Vec<Value>) {
-        let outputs = &self.candidates.function.body.yields;
-        // The signs of other values than outputs may matter.
-        let is_signed = match values == outputs {
-            true => self.candidates.is_signed.clone(),
-            false => vec![true; values.len()],
-        };
-        let arguments: Vec<_> = inputs.iter().copied().chain(zeros.iter().map(|z| z.1)).collect();
-        let old: Vec<_> = zeros.iter().map(|zero| zero.0).collect();
-        let function = self.candidates.assume_zero(values, &old, &is_signed);
-        append(&function, builder, &arguments, Identity)
-    }
-}
-
-impl Candidates {
-    /// The function that computes `values` if `zeros` are zero. They are its last inputs, since
-    /// their signs may matter.
-    fn assume_zero(&self, values: &[Value], zeros: &[Value], is_signed: &[bool]) -> Function {
-        let mut old = self.function.clone();
-        old.body.yields = values.to_vec();
-        let name = |k: usize| format!("zero.{k}");
-        let outputs = values.iter().enumerate();
+        let Candidates { function: general, is_signed, .. } = self.candidates;
+        let mut function = general.clone();
+        function.body.yields = values.to_vec();
         if zeros.is_empty() {
-            old.outputs = outputs
-                .map(|(k, &value)| crate::ir::Port { name: k.to_string(), ty: old.ty(value) })
-                .collect();
-            remove_dead_code(&mut old);
-            return old;
+            return append(&function, builder, inputs, Identity);
         }
-        let mut builder = Builder::new(&old.name, Rules::Exact);
-        builder.set_speculation(None);
-        let mut ports: Vec<_> =
-            old.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
-        let new: Vec<_> = (0..zeros.len()).map(|k| builder.input(&name(k), Type::F32)).collect();
-        let replaced: Vec<_> = std::iter::zip(zeros.iter().copied(), new.iter().copied()).collect();
-        for &(zero, new) in &replaced {
-            if let Def::Input(index) = old.def(zero) {
-                ports[index as usize] = new;
+        let (bounds, is_same) =
+            self.estimator.bounds(&zeros.iter().map(|zero| zero.0).collect::<Vec<_>>());
+        // The signs of other values than outputs may matter.
+        let sign_matters = match values == general.body.yields {
+            true => zero_signs::run(&function, &bounds, is_signed),
+            false => zero_signs::run(&function, &bounds, &vec![true; values.len()]),
+        };
+        let mut inputs = inputs.to_vec();
+        for &(old, new) in zeros {
+            if let Def::Input(index) = general.def(old) {
+                inputs[index as usize] = new;
             }
         }
-        let pass = Replace { values: &replaced };
-        let (builder, results) = append(&old, builder, &ports, pass);
-        let mut function = builder.finish(outputs.map(|(k, _)| k.to_string()).zip(results));
-        remove_dead_code(&mut function);
-        let zero =
-            Input { interval: false, bounds: Bounds::Float(Floats::between(0.0, 0.0)), axis: None };
-        let inputs: Vec<_> =
-            self.inputs.iter().copied().chain(zeros.iter().map(|_| zero)).collect();
-        specialize(&function, &inputs, is_signed)
+        let operand = |value: Value, operand: usize| {
+            let (_, args) = general.operation(value)?;
+            Some(bounds_of(general, args[operand], &bounds))
+        };
+        let bounds = bounds.clone();
+        let simplify = Simplify { function: general, operand, bounds, sign_matters };
+        append(&function, builder, &inputs, AssumeZero { zeros, is_same, simplify })
     }
 }
 
@@ -495,24 +519,29 @@ struct Identity;
 
 impl Pass for Identity {}
 
-/// Replaces values by others.
-struct Replace<'a> {
-    values: &'a [(Value, Value)],
+/// Simplifies a function in which values are zero.
+struct AssumeZero<'a, P> {
+    /// The values, and their new values, whose signs may matter.
+    zeros: &'a [(Value, Value)],
+    /// Whether each value is the same as before. Such values may have been computed already.
+    is_same: Vec<bool>,
+    simplify: P,
 }
 
-impl Replace<'_> {
+impl<P> AssumeZero<'_, P> {
     fn set(&self, rewriter: &mut Rewriter<'_>, results: &[Value]) {
-        for &(old, new) in self.values.iter().filter(|(old, _)| results.contains(old)) {
+        for &(old, new) in self.zeros.iter().filter(|(old, _)| results.contains(old)) {
             rewriter.set(old, new);
         }
     }
 }
 
-impl Pass for Replace<'_> {
+impl<P: Pass> Pass for AssumeZero<'_, P> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
-        match self.values.iter().find(|(value, _)| *value == old) {
+        match self.zeros.iter().find(|(value, _)| *value == old) {
             Some(&(_, new)) => new,
-            None => builder.op(op, args),
+            None if self.is_same[old.index()] => builder.op(op, args),
+            None => self.simplify.op(builder, old, op, args),
         }
     }
 

@@ -1,5 +1,7 @@
 use super::*;
 use crate::interpreter;
+use crate::interval::Floats;
+use crate::ir::Type;
 use crate::ir::text::parse;
 use crate::ir::verify::verify;
 use crate::jit::Arena;
@@ -16,10 +18,10 @@ fn input(bounds: Bounds) -> Input {
 /// The candidates of a function whose inputs are floats from -1 to 2.
 fn candidates(text: &str) -> Candidates {
     let function = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let inputs =
-        function.inputs.iter().map(|_| input(Bounds::Float(Floats::between(-1.0, 2.0)))).collect();
+    let range = input(Bounds::Float(Floats::between(-1.0, 2.0)));
+    let inputs = vec![range; function.inputs.len()];
     let outputs = function.outputs.len();
-    Candidates::find(function, inputs, vec![false; outputs])
+    Candidates::find(function, &inputs, vec![false; outputs])
 }
 
 /// Counts with these fractions of zeros.
@@ -27,7 +29,7 @@ fn counts(candidates: &Candidates, probability: impl Fn(&[String]) -> f64) -> Co
     let zeros = (0..candidates.len())
         .map(|k| (1000.0 * probability(&candidates.names(k))) as u64)
         .collect();
-    Counts { groups: 1000, zeros }
+    Counts { groups: 1000, zeros, ..candidates.counts() }
 }
 
 const LOBES: &str =
@@ -150,7 +152,7 @@ fn counts_are_of_whole_groups_at_the_edges() {
                     .collect();
                 let results = run(&candidates.instrument(), target, &rows);
                 let mut counts = candidates.counts();
-                counts.add(&results, 3);
+                counts.add(&candidates.instrument().outputs, &results);
                 assert_eq!((counts.groups, counts.zeros[index]), (1, u64::from(is_zero)));
                 let [general, tested] =
                     [candidates.function(), &versions.function].map(|f| run(f, target, &rows));
@@ -174,9 +176,11 @@ fn check(seed: u64, groups: usize) -> usize {
     let inputs: Vec<_> =
         function.inputs.iter().map(|port| input(bounds(&mut random, port.ty))).collect();
     let is_signed: Vec<_> = function.outputs.iter().map(|_| random.once_in(2)).collect();
-    let candidates = Candidates::find(function.clone(), inputs.clone(), is_signed.clone());
+    let candidates = Candidates::find(function.clone(), &inputs, is_signed.clone());
     let zeros = (0..candidates.len()).map(|_| random.below(1001) as u64).collect();
-    let Some(versions) = candidates.versions(&Counts { groups: 1000, zeros }) else { return 0 };
+    let arms = vec![[1000; 2]; candidates.counts().arms.len()];
+    let counts = Counts { groups: 1000, zeros, arms, ..candidates.counts() };
+    let Some(versions) = candidates.versions(&counts) else { return 0 };
     assert_eq!(verify(&versions.function), Ok(()), "seed {seed}");
     let mut evaluations = 0;
     for target in targets() {

@@ -180,16 +180,15 @@ impl Profiler {
         Ok(Profiler { subjects, original, recorders })
     }
 
-    /// Restores the programs, and returns the profile.
+    /// Returns the profile, and the bindings without instrumentation.
     ///
     /// # Errors
     /// If the code cannot be compiled.
-    pub fn finish(self, shaders: &mut [ShaderBinding]) -> Result<ShaderProfile, CompileError> {
-        shaders.clone_from_slice(&self.original);
+    pub fn finish(self) -> Result<(ShaderProfile, Vec<ShaderBinding>), CompileError> {
         let arena = Arena::new();
         let mut entries = Vec::new();
         for ((binding, subject), recorder) in
-            shaders.iter().zip(&self.subjects).zip(&self.recorders)
+            self.original.iter().zip(&self.subjects).zip(&self.recorders)
         {
             let [evaluate, scatter] = ShaderKernel::ALL.map(|which| {
                 let record = recorder.lock(which);
@@ -204,7 +203,9 @@ impl Profiler {
                 scatter: scatter?,
             });
         }
-        Ok(ShaderProfile { format: FORMAT.to_owned(), version: VERSION, shaders: entries })
+        let profile =
+            ShaderProfile { format: FORMAT.to_owned(), version: VERSION, shaders: entries };
+        Ok((profile, self.original))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Program, ShaderBinding, ShaderInstance};
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::Functions;
-use lightbound_shader::specialize::zeros::{Candidates, Counts};
+use lightbound_shader::specialize::zeros::{Candidates, Counts, MAX_TIME_RATIO};
 use lightbound_shader::{Arena, Batch, CompileError, Kernel, Texture, passes};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -366,7 +366,7 @@ impl ShaderProfile {
                 }
                 let versions = subject.candidates.versions(&counts);
                 if let Some(versions) = versions
-                    && profile.time_ratio.is_some_and(|ratio| ratio < 1.0)
+                    && profile.time_ratio.is_some_and(|ratio| ratio <= MAX_TIME_RATIO)
                 {
                     *kernel = subject.kernel(&arena, program, which, &versions.function)?;
                     replaced += 1;
@@ -378,5 +378,160 @@ impl ShaderProfile {
             }
         }
         Ok(tested)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::{Setting, library};
+    use crate::texture::{Param, Texture as Image};
+    use lightbound_math::Vec3;
+    use lightbound_shader::random::Random;
+    use lightbound_shader::{Parameter, Settings, Shader, Target};
+
+    /// A binding of a library shader whose `ks` is a texture, with its instance.
+    fn binding(name: &str) -> (Vec<ShaderBinding>, Vec<ShaderInstance>) {
+        let text = library::find(name).expect("the library has it").text;
+        let shader = Shader::parse(name, text).unwrap();
+        let settings = Settings::default();
+        let program = Program::compile(&Arena::new(), &shader, &settings, Target::best()).unwrap();
+        let binding = ShaderBinding::new(Arc::new(program), vec![]);
+        let setting = |p: &Parameter| match p.name.as_str() {
+            "ks" => Setting::Varying(Param::Texture(Arc::new(Image::Constant(Vec3::ZERO)))),
+            _ => Setting::Constant(p.default.clone().unwrap()),
+        };
+        let settable = &binding.program.settable;
+        let instance = ShaderInstance::new(0, settable.iter().map(|p| (p, setting(p))));
+        (vec![binding], vec![instance])
+    }
+
+    /// Inputs of a kernel: directions above the surface, the defaults, and a colour of the lobe that
+    /// is zero in three of four groups of 16 points.
+    fn inputs(binding: &ShaderBinding, which: ShaderKernel, rows: usize) -> Batch {
+        let kernel = match which {
+            ShaderKernel::Evaluate => &binding.program.evaluate,
+            ShaderKernel::Scatter => &binding.program.scatter,
+        };
+        let mut random = Random::new(1);
+        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), rows);
+        let mut uniform = move || random.below(1 << 20) as f32 / (1 << 20) as f32;
+        for row in 0..rows {
+            let mut direction = || {
+                let v = Vec3::new(uniform() - 0.5, uniform() - 0.5, uniform() + 0.1).normalize();
+                [v.x, v.y, v.z]
+            };
+            let (wi, wo) = (direction(), direction());
+            let start = match which {
+                ShaderKernel::Evaluate => [wi, wo].concat(),
+                ShaderKernel::Scatter => [&[uniform(), uniform()][..], &wo].concat(),
+            };
+            let parameters = binding.program.settable.iter().flat_map(|p| {
+                let default = p.default.clone().unwrap();
+                let is_zero = p.name == "ks" && row / 16 % 4 != 0;
+                default.into_iter().map(move |x| if is_zero { 0.0 } else { x as f32 })
+            });
+            let words: Vec<_> = start.into_iter().chain(parameters).map(f32::to_bits).collect();
+            inputs.set_row(row, 0, &words);
+        }
+        inputs
+    }
+
+    fn results(binding: &ShaderBinding, which: ShaderKernel, inputs: &Batch) -> Batch {
+        let kernel = match which {
+            ShaderKernel::Evaluate => &binding.program.evaluate,
+            ShaderKernel::Scatter => &binding.program.scatter,
+        };
+        let mut results = Batch::new(kernel.target(), kernel.outputs().len(), inputs.rows());
+        kernel.run(&[], inputs, &mut results);
+        binding.program.record(which, inputs, &results);
+        results
+    }
+
+    /// The profile of some calls.
+    fn profile(name: &str) -> ShaderProfile {
+        let (mut shaders, instances) = binding(name);
+        let profiler = Profiler::start(&mut shaders, instances.iter()).unwrap();
+        for which in ShaderKernel::ALL {
+            for _ in 0..3 {
+                results(&shaders[0], which, &inputs(&shaders[0], which, 512));
+            }
+        }
+        profiler.finish().unwrap().0
+    }
+
+    #[test]
+    fn kernels_with_and_without_profile_return_the_same() {
+        let (general, instances) = binding("phong");
+        // Whether a test saved time depends on the machine.
+        let mut profile = profile("phong");
+        for kernel in profile.shaders.iter_mut().flat_map(|e| [&mut e.evaluate, &mut e.scatter]) {
+            assert!(kernel.time_ratio.is_some_and(|ratio| ratio > 0.0), "there are tests");
+            kernel.time_ratio = Some(0.5);
+        }
+        let mut tested = general.clone();
+        assert_eq!(profile.apply(&mut tested, instances.iter()).unwrap(), 2);
+        let mut instrumented = general.clone();
+        let _profiler = Profiler::start(&mut instrumented, instances.iter()).unwrap();
+        for which in ShaderKernel::ALL {
+            let inputs = inputs(&general[0], which, 1000);
+            let [general, tested, instrumented] = [&general, &tested, &instrumented]
+                .map(|shaders| results(&shaders[0], which, &inputs));
+            for row in 0..inputs.rows() {
+                for port in 0..general.ports() {
+                    // −0 and 0 are equal.
+                    let expected = general.get(row, port);
+                    assert_eq!(tested.get(row, port), expected, "{which:?}, {row}, {port}");
+                    assert_eq!(instrumented.get(row, port), expected, "{which:?}, {row}, {port}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rejected_tests_are_not_used() {
+        let (mut shaders, instances) = binding("phong");
+        let mut profile = profile("phong");
+        profile.shaders[0].evaluate.time_ratio = Some(0.99);
+        profile.shaders[0].scatter.time_ratio = None;
+        assert_eq!(profile.apply(&mut shaders, instances.iter()).unwrap(), 0);
+    }
+
+    #[test]
+    fn profiles_are_written_and_read() {
+        let profile = profile("ward");
+        assert_eq!(ShaderProfile::parse(&profile.to_json()).unwrap(), profile);
+    }
+
+    #[test]
+    fn truncated_stale_and_foreign_profiles_are_refused() {
+        let profile = profile("phong");
+        let json = profile.to_json();
+        for end in [0, 10, json.len() / 2, json.len() - 2] {
+            let error = ShaderProfile::parse(&json[..end]).unwrap_err();
+            assert!(matches!(error, ProfileError::Format(_)), "{error}");
+        }
+        assert!(ShaderProfile::parse(b"{}").is_err() && ShaderProfile::parse(b"[1]").is_err());
+        let newer = ShaderProfile { version: VERSION + 1, ..profile.clone() };
+        let error = ShaderProfile::parse(&newer.to_json()).unwrap_err();
+        assert!(matches!(error, ProfileError::Version(2)), "{error}");
+
+        let apply = |profile: &ShaderProfile, name| {
+            let (mut shaders, instances) = binding(name);
+            profile.apply(&mut shaders, instances.iter()).map_err(|error| error.to_string())
+        };
+        assert!(apply(&profile, "ward").unwrap_err().contains("no profile of `ward`"));
+        let mut stale = profile.clone();
+        stale.shaders[0].hash = "0".repeat(16);
+        assert!(apply(&stale, "phong").unwrap_err().contains("no profile of `phong`"));
+        let mut other = profile.clone();
+        other.shaders[0].lanes += 1;
+        assert!(apply(&other, "phong").is_err());
+        let mut damaged = profile.clone();
+        damaged.shaders[0].scatter.zeros.pop();
+        assert!(apply(&damaged, "phong").unwrap_err().contains("damaged"));
+        let mut impossible = profile;
+        impossible.shaders[0].evaluate.zeros[0] = u64::MAX;
+        assert!(apply(&impossible, "phong").unwrap_err().contains("damaged"));
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn find(estimator: &Estimator<'_>) -> (Vec<Candidate>, Vec<Vec<bool>>
                 && general.is_live(value)
                 && estimator.may_be_zero_or_not(value)
         });
-        if !may_be_zero || !estimator.decides_others(candidate) {
+        if !may_be_zero || estimator.removed_cost(candidate) < MIN_REMOVED_COST {
             return false;
         }
         let effect = estimator.effect(candidate);

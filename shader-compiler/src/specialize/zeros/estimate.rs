@@ -10,6 +10,8 @@ use crate::builder::cost_of;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::{Block, Def, Function, Op, Stmt, Value};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The operands of values, for liveness.
 #[derive(Clone, Copy)]
@@ -34,6 +36,11 @@ pub(super) struct Estimator<'f> {
     positions: Vec<usize>,
     /// How often each value is computed.
     frequencies: Vec<f64>,
+    /// The users of all values, and where those of each value start.
+    users: Vec<Value>,
+    first_user: Vec<usize>,
+    /// Number of uses of each value.
+    uses: Vec<usize>,
 }
 
 /// Number of iterations that a loop is assumed to take.
@@ -93,6 +100,9 @@ impl<'f> Estimator<'f> {
             order: Vec::with_capacity(function.len()),
             positions: vec![0; function.len()],
             frequencies: vec![1.0; function.len()],
+            users: vec![],
+            first_user: vec![],
+            uses: vec![],
         };
         let mut arms = arms.iter().copied();
         for stmt in &function.body.stmts {
@@ -102,6 +112,7 @@ impl<'f> Estimator<'f> {
             };
             estimator.scan(stmt, 1.0, frequencies);
         }
+        estimator.find_users();
         estimator
     }
 
@@ -156,11 +167,99 @@ impl<'f> Estimator<'f> {
         }
     }
 
-    /// Whether other values become superfluous if these are zero.
-    pub fn decides_others(&self, zeros: &[Value]) -> bool {
-        let (facts, _) = self.assume(zeros);
-        let decided = facts.iter().filter(|fact| matches!(fact, Fact::Constant | Fact::Alias(_)));
-        decided.count() > zeros.len()
+    /// The cost of what becomes superfluous if these values are zero, apart from what they depend on
+    /// themselves. It visits only that code, while [`effect`](Self::effect) visits all.
+    pub fn removed_cost(&self, zeros: &[Value]) -> f64 {
+        let mut facts: FxHashMap<Value, Fact> = FxHashMap::default();
+        let mut bounds = FxHashMap::default();
+        let mut pending = BinaryHeap::new();
+        for &value in zeros {
+            facts.insert(value, Fact::Constant);
+            bounds.insert(value, Bounds::Float(Floats::between(0.0, 0.0)));
+        }
+        let users = |value: &Value| {
+            let users = self.users(*value).iter();
+            users.map(|user| Reverse((self.positions[user.index()], *user)))
+        };
+        pending.extend(zeros.iter().flat_map(users));
+        while let Some(Reverse((_, value))) = pending.pop() {
+            if facts.contains_key(&value) {
+                continue;
+            }
+            let fact = |value: &Value| facts.get(value).copied().unwrap_or(Fact::Same);
+            let new = self.propagate(value, fact, &mut bounds);
+            if matches!(new, Fact::Constant | Fact::Alias(_)) {
+                facts.insert(value, new);
+                pending.extend(users(&value));
+            }
+        }
+        self.released_cost(zeros, &facts)
+    }
+
+    /// The cost of values that are replaced, and of what only they depend on.
+    fn released_cost(&self, zeros: &[Value], replaced: &FxHashMap<Value, Fact>) -> f64 {
+        let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
+        let remaining = |value: Value| self.uses[value.index()];
+        for fact in replaced.values() {
+            if let Fact::Alias(target) = fact {
+                *uses.entry(*target).or_insert_with(|| remaining(*target)) += 1;
+            }
+        }
+        let mut cost = 0.0;
+        let mut work: Vec<_> =
+            replaced.keys().copied().filter(|value| !zeros.contains(value)).collect();
+        while let Some(value) = work.pop() {
+            if let Some((op, _)) = self.function.operation(value) {
+                cost += self.cost(value, op);
+            }
+            self.for_each_source(value, |source| {
+                let uses = uses.entry(source).or_insert_with(|| remaining(source));
+                *uses -= 1;
+                if *uses == 0 && !replaced.contains_key(&source) {
+                    work.push(source);
+                }
+            });
+        }
+        cost
+    }
+
+    /// Calls `f` for each value that a value depends on.
+    fn for_each_source(&self, value: Value, f: impl FnMut(Value)) {
+        match &self.sources[value.index()] {
+            Source::Plain => {
+                let args = self.function.operation(value).map_or(&[][..], |(_, args)| args);
+                args.iter().copied().for_each(f);
+            }
+            Source::If(all) | Source::Loop(all) => all.iter().copied().for_each(f),
+        }
+    }
+
+    /// The values that depend on a value.
+    fn users(&self, value: Value) -> &[Value] {
+        &self.users[self.first_user[value.index()]..self.first_user[value.index() + 1]]
+    }
+
+    /// Finds the users of each value.
+    fn find_users(&mut self) {
+        let count = self.function.len();
+        let mut uses = vec![0; count];
+        let all = (0..count as u32).map(Value);
+        all.clone().for_each(|value| self.for_each_source(value, |arg| uses[arg.index()] += 1));
+        let mut next = vec![0; count + 1];
+        for (k, &uses) in uses.iter().enumerate() {
+            next[k + 1] = next[k] + uses;
+        }
+        self.first_user.clone_from(&next);
+        let mut users = vec![Value(0); next[count]];
+        all.for_each(|value| {
+            self.for_each_source(value, |arg| {
+                users[next[arg.index()]] = value;
+                next[arg.index()] += 1;
+            });
+        });
+        self.users = users;
+        self.function.body.yields.iter().for_each(|output| uses[output.index()] += 1);
+        self.uses = uses;
     }
 
     /// Estimates what is left of the function if these values are zero.
@@ -199,7 +298,8 @@ impl<'f> Estimator<'f> {
             let first = zeros.iter().map(|zero| self.positions[zero.index()]).min();
             for &value in &self.order[first.unwrap_or(0)..] {
                 if facts[value.index()] == Fact::Same {
-                    facts[value.index()] = self.propagate(value, &facts, &mut bounds);
+                    let fact = |value: &Value| facts[value.index()];
+                    facts[value.index()] = self.propagate(value, fact, &mut bounds);
                 }
             }
         }
@@ -210,11 +310,11 @@ impl<'f> Estimator<'f> {
     fn propagate(
         &self,
         value: Value,
-        facts: &[Fact],
+        fact: impl Fn(&Value) -> Fact,
         bounds: &mut FxHashMap<Value, Bounds>,
     ) -> Fact {
-        let changed = |arg: &Value| facts[arg.index()] != Fact::Same;
-        let is_constant = |arg: &Value| facts[arg.index()] == Fact::Constant;
+        let changed = |arg: &Value| fact(arg) != Fact::Same;
+        let is_constant = |arg: &Value| fact(arg) == Fact::Constant;
         let of = |arg: Value| match bounds.get(&arg) {
             Some(&new) => new,
             None => bounds_of(self.function, arg, &self.bounds),
@@ -251,7 +351,7 @@ impl<'f> Estimator<'f> {
             return Fact::Constant;
         }
         match alias {
-            Some(arg) => match facts[arg.index()] {
+            Some(arg) => match fact(&arg) {
                 Fact::Alias(target) => Fact::Alias(target),
                 _ => Fact::Alias(arg),
             },
@@ -274,16 +374,11 @@ impl<'f> Estimator<'f> {
             if std::mem::replace(&mut effect.live[value.index()], true) {
                 continue;
             }
-            match self.sources[value.index()] {
-                Source::Plain => {
-                    if let Some((op, args)) = self.function.operation(value) {
-                        effect.cost += self.cost(value, op);
-                        effect.loads += u32::from(op.is_load());
-                        work.extend(args);
-                    }
-                }
-                Source::If(all) | Source::Loop(all) => work.extend(all),
+            if let Some((op, _)) = self.function.operation(value) {
+                effect.cost += self.cost(value, op);
+                effect.loads += u32::from(op.is_load());
             }
+            self.for_each_source(value, |source| work.push(source));
         }
     }
 
@@ -344,15 +439,10 @@ impl<'f> Estimator<'f> {
             if std::mem::replace(&mut known[value.index()], true) {
                 continue;
             }
-            match self.sources[value.index()] {
-                Source::Plain => {
-                    if let Some((op, args)) = self.function.operation(value) {
-                        cost += self.cost(value, op);
-                        work.extend(args);
-                    }
-                }
-                Source::If(all) | Source::Loop(all) => work.extend(all),
+            if let Some((op, _)) = self.function.operation(value) {
+                cost += self.cost(value, op);
             }
+            self.for_each_source(value, |source| work.push(source));
         }
         cost
     }

@@ -1,5 +1,5 @@
 //! Automatic specialization for zeros (Stephenson and Rangan, *AZP: Automatic Specialization for
-//! Zero Values in Gaming Applications*, 2021): code that skips work whose result is multiplied by
+//! Zero Values in Gaming Applications*, 2020): code that skips work whose result is multiplied by
 //! zero in all lanes of a SIMD group.
 //!
 //! ```text
@@ -42,6 +42,10 @@ use crate::kernel::Batch;
 use crate::lift::Input;
 use candidates::Candidate;
 use estimate::{Effect, Estimator, bounds_of};
+
+/// Tests are kept if they take at most this fraction of the time without them: less would not be
+/// distinguishable from noise.
+pub const MAX_TIME_RATIO: f64 = 0.98;
 
 /// Candidates are not considered if they are zero in a smaller fraction of groups (AZP §3.3.1).
 const MIN_PROBABILITY: f64 = 0.32;
@@ -240,8 +244,15 @@ impl Counts {
     /// Whether these may be counts of candidates.
     pub fn fit(&self, candidates: &Candidates) -> bool {
         let Counts { zeros, changes, arms, .. } = candidates.counts();
-        [self.zeros.len(), self.changes.len(), self.arms.len()]
-            == [zeros.len(), changes.len(), arms.len()]
+        let lengths = [&self.zeros, &self.changes].map(Vec::len);
+        lengths == [zeros.len(), changes.len()]
+            && self.arms.len() == arms.len()
+            && self.all().all(|&count| count <= self.groups)
+    }
+
+    /// All counts but the number of groups.
+    fn all(&self) -> impl Iterator<Item = &u64> {
+        self.zeros.iter().chain(&self.changes).chain(self.arms.iter().flatten())
     }
 
     /// Counts the results of an instrumented kernel with these outputs.
@@ -277,15 +288,6 @@ impl Counts {
             }
             before = Some(all.clone());
         }
-    }
-
-    /// Adds other counts of the same candidates.
-    pub fn merge(&mut self, other: &Counts) {
-        self.groups += other.groups;
-        let own =
-            self.zeros.iter_mut().chain(&mut self.changes).chain(self.arms.iter_mut().flatten());
-        let others = other.zeros.iter().chain(&other.changes).chain(other.arms.iter().flatten());
-        std::iter::zip(own, others).for_each(|(count, other)| *count += other);
     }
 }
 

@@ -6,7 +6,7 @@ use common::assert_input_error;
 use common::scene_dir::SceneDir;
 use std::fs;
 
-/// A phong material whose highlight is absent in half of its texture, under a light.
+/// A phong material whose highlight is absent in most of its texture, under a light.
 const SCENE: &str = r#"
     LookAt 0 3 3  0 0 0  0 1 0
     Camera "perspective" "float fov" 40
@@ -15,7 +15,7 @@ const SCENE: &str = r#"
     WorldBegin
     LightSource "point" "point3 from" [1 3 0] "rgb I" [9 9 9]
     LightSource "infinite" "rgb L" [0.3 0.3 0.3]
-    Texture "mask" "spectrum" "checkerboard" "float uscale" 2 "float vscale" 2
+    Texture "mask" "spectrum" "checkerboard" "float uscale" 1.2 "float vscale" 1.2
         "rgb tex1" [0 0 0] "rgb tex2" [0.5 0.5 0.5]
     Material "shader" "string filename" "phong.wgsl" "texture ks" "mask"
     Shape "bilinearmesh" "point3 P" [-1 0 -1  1 0 -1  -1 0 1  1 0 1]
@@ -58,8 +58,10 @@ fn unusable_profiles_are_refused() {
 }
 
 #[test]
-fn profiles_do_not_replace_the_scene() {
+fn profiles_replace_neither_scene_nor_image() {
     let dir = SceneDir::with_scene(SCENE);
     let mut command = dir.render(&["-o", "a.pfm", "--profile-shaders", "scene.pbrt"]);
-    assert_input_error(&mut command, &["--profile-shaders would overwrite"]);
+    assert_input_error(&mut command, &["--profile-shaders would overwrite", "an input file"]);
+    let mut command = dir.render(&["-o", "a.pfm", "--profile-shaders", "a.pfm"]);
+    assert_input_error(&mut command, &["--profile-shaders would overwrite", "the image"]);
 }

@@ -336,6 +336,11 @@ fn render_scene(
         None => ImageFile::check(&default_output(&args.scene, &loaded.filename), args)?,
     };
     image_file::check_overwrites(&image_file, stats_file.as_ref(), args, &loaded.inputs)?;
+    ShaderProfileArgs::check_overwrites(
+        profile_file.as_ref(),
+        image_file.output.path(),
+        loaded.inputs.paths().chain([args.scene.as_path()]),
+    )?;
     if !console.is_quiet() {
         console.info(&scene_summary(&loaded));
     }

@@ -10,7 +10,6 @@ use lightbound::material::{Material, ProfileError, Profiler, ShaderInstance, Sha
 use lightbound::render::{Budget, RenderOptions, Work};
 use lightbound_image::write::save;
 use lightbound_pbrt::build::LoadedScene;
-use lightbound_pbrt::inputs::InputFiles;
 use lightbound_shader::CompileError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +40,7 @@ pub struct PendingProfile {
 }
 
 impl ShaderProfileArgs {
-    /// Checks the file to write, before the scene is loaded.
+    /// Checks that the file can be written, before the scene is loaded.
     pub fn check(&self) -> Result<Option<OutputFile>, Error> {
         let Some(path) = &self.profile_shaders else { return Ok(None) };
         if is_stream(path) {
@@ -49,6 +48,25 @@ impl ShaderProfileArgs {
             return Err(Error::option(message, "name a file"));
         }
         OutputFile::check(path).map(Some)
+    }
+
+    /// Checks that a profile replaces neither the image nor an input file of the scene.
+    pub fn check_overwrites<'a>(
+        output: Option<&OutputFile>,
+        image: Option<&Path>,
+        mut inputs: impl Iterator<Item = &'a Path>,
+    ) -> Result<(), Error> {
+        let Some(output) = output else { return Ok(()) };
+        let reason = if inputs.any(|path| output.is_same_file(path)) {
+            "an input file of the scene"
+        } else if image.is_some_and(|path| output.is_same_file(path)) {
+            "the image"
+        } else {
+            return Ok(());
+        };
+        let name = output.name().display();
+        let message = format!("--profile-shaders would overwrite `{name}`, {reason}");
+        Err(Error::option(message, "name another file"))
     }
 
     /// Applies a profile to a loaded scene, or prepares to take one.
@@ -60,7 +78,6 @@ impl ShaderProfileArgs {
         console: Console,
     ) -> Result<Option<PendingProfile>, Error> {
         if let Some(output) = output {
-            check_overwrites(&output, &loaded.inputs)?;
             let profiler = start(&mut loaded.scene)?;
             return Ok(Some(PendingProfile { profiler, output }));
         }
@@ -136,15 +153,4 @@ fn cannot_compile(error: CompileError) -> Error {
         message: format!("cannot compile the profiled shaders: {error}"),
         help: "omit --profile-shaders and --shader-profile".into(),
     }
-}
-
-/// Checks that the profile replaces no input file of the scene.
-fn check_overwrites(output: &OutputFile, inputs: &InputFiles) -> Result<(), Error> {
-    if inputs.paths().any(|path| output.is_same_file(path)) {
-        let name = output.name().display();
-        let message =
-            format!("--profile-shaders would overwrite `{name}`, an input file of the scene");
-        return Err(Error::option(message, "name another file"));
-    }
-    Ok(())
 }

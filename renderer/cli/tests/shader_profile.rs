@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::assert_input_error;
 use common::scene_dir::SceneDir;
+use common::{assert_input_error, lightbound};
+use predicates::str::contains;
 use std::fs;
 
 /// A phong material whose highlight is absent in most of its texture, under a light.
@@ -54,6 +55,25 @@ fn unusable_profiles_are_refused() {
     assert_input_error(
         &mut with("p.json"),
         &["p.json: has no profile of `ward", "with the same options"],
+    );
+}
+
+#[test]
+fn shader_specialize_shows_code_with_tests() {
+    let dir = SceneDir::with_scene(SCENE);
+    dir.render(&["-o", "a.pfm", "--profile-shaders", "p.json", "--spp", "64"]).assert().success();
+    let specialize = |arguments: &[&str]| {
+        let mut command = lightbound(&["shader", "specialize", "phong"]);
+        command.args(arguments).current_dir(dir.root());
+        command
+    };
+    let constants = ["--set", "kd=0.4", "--set", "exponent=50"];
+    let with_profile = [&constants[..], &["--profile", "p.json"]].concat();
+    specialize(&with_profile).assert().success().stdout(contains("--profile"));
+    // The scene has no material with another exponent.
+    assert_input_error(
+        &mut specialize(&["--set", "exponent=60", "--profile", "p.json"]),
+        &["p.json: has no profile of `phong", "--set"],
     );
 }
 

@@ -124,16 +124,6 @@ impl Subject {
             .collect()
     }
 
-    /// Identifies the code.
-    fn hash(&self) -> String {
-        let text = self.candidates.function().to_string();
-        // FNV-1a.
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        format!("{hash:016x}")
-    }
-
     fn kernel(
         &self,
         arena: &Arena,
@@ -144,6 +134,16 @@ impl Subject {
         let function = which.function(&self.functions, evaluate);
         Kernel::compile(arena, &passes::lower(&function), program.target())
     }
+}
+
+/// Identifies the code that counts are of.
+fn hash(candidates: &Candidates) -> String {
+    let text = candidates.function().to_string();
+    // FNV-1a.
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 /// Takes the profile of a rendering.
@@ -197,7 +197,7 @@ impl Profiler {
             });
             entries.push(Entry {
                 shader: binding.program.name.clone(),
-                hash: subject.hash(),
+                hash: hash(&subject.candidates),
                 lanes: binding.program.target().lanes(),
                 evaluate: evaluate?,
                 scatter: scatter?,
@@ -299,7 +299,7 @@ pub enum ProfileError {
     #[error("has version {0} of the format, not {VERSION}")]
     Version(u32),
     /// The profile does not contain the code of a shader.
-    #[error("has no profile of `{0}` as this scene compiles it for groups of {1}")]
+    #[error("has no profile of `{0}` as it is compiled here, for groups of {1}")]
     Foreign(String, usize),
     /// The profile does not match the code of a shader.
     #[error("the profile of `{0}` is damaged: its counts contradict each other")]
@@ -332,6 +332,41 @@ impl ShaderProfile {
         serde_json::to_vec_pretty(self).expect("profiles can be serialized")
     }
 
+    /// Returns the counts of the kernels of a shader, for groups of as many lanes.
+    ///
+    /// # Errors
+    /// If the profile is of other code or damaged.
+    pub fn counts(
+        &self,
+        shader: &str,
+        candidates: &Candidates,
+        lanes: usize,
+    ) -> Result<[Counts; 2], ProfileError> {
+        let entry = self.entry(shader, candidates, lanes)?;
+        Ok([entry.evaluate.counts(), entry.scatter.counts()])
+    }
+
+    /// The entry of a shader, whose counts are plausible.
+    fn entry(
+        &self,
+        shader: &str,
+        candidates: &Candidates,
+        lanes: usize,
+    ) -> Result<&Entry, ProfileError> {
+        let hash = hash(candidates);
+        let is_same = |entry: &&Entry| entry.hash == hash && entry.lanes == lanes;
+        let entry = self
+            .shaders
+            .iter()
+            .find(is_same)
+            .ok_or_else(|| ProfileError::Foreign(shader.to_owned(), lanes))?;
+        let mut kernels = [&entry.evaluate, &entry.scatter].into_iter();
+        if !kernels.all(|kernel| kernel.counts().fit(candidates)) {
+            return Err(ProfileError::Counts(shader.to_owned()));
+        }
+        Ok(entry)
+    }
+
     /// Replaces the programs of `shaders` by versions with tests for zero, where these saved time.
     /// Returns the number of kernels with tests.
     ///
@@ -347,13 +382,8 @@ impl ShaderProfile {
         let mut tested = 0;
         for (binding, subject) in std::iter::zip(shaders, &subjects) {
             let program = &binding.program;
-            let (hash, lanes) = (subject.hash(), program.target().lanes());
-            let is_same = |entry: &&Entry| entry.hash == hash && entry.lanes == lanes;
-            let entry = self
-                .shaders
-                .iter()
-                .find(is_same)
-                .ok_or_else(|| ProfileError::Foreign(program.name.clone(), lanes))?;
+            let lanes = program.target().lanes();
+            let entry = self.entry(&program.name, &subject.candidates, lanes)?;
             let mut kernels = [program.evaluate.clone(), program.scatter.clone()];
             let profiles = [&entry.evaluate, &entry.scatter];
             let mut replaced = 0;
@@ -361,9 +391,6 @@ impl ShaderProfile {
                 kernels.iter_mut().zip(ShaderKernel::ALL).zip(profiles)
             {
                 let counts = profile.counts();
-                if !counts.fit(&subject.candidates) {
-                    return Err(ProfileError::Counts(program.name.clone()));
-                }
                 let versions = subject.candidates.versions(&counts);
                 if let Some(versions) = versions
                     && profile.time_ratio.is_some_and(|ratio| ratio <= MAX_TIME_RATIO)

@@ -30,6 +30,7 @@ mod scalar;
 mod specialize;
 mod throughput;
 mod timing;
+mod zeros;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ enum Command {
     Specialize(specialize::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
+    Zeros(zeros::Args),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Specialize(args) => specialize::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
+        Command::Zeros(args) => zeros::run(&args),
     }
 }
 

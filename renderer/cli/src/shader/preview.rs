@@ -181,6 +181,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         threads: args.threads,
         accel: AccelKind::Auto,
         target: source.target,
+        shader_profile: render::ShaderProfileArgs::default(),
         work: WorkArgs::default(),
         strict: false,
     };

@@ -103,7 +103,7 @@ fn zeros_and_ones(words: &[KnownWord]) -> Vec<KnownWord> {
 }
 
 /// Bounds on each word of the settable parameters.
-fn bounds(settable: &[Parameter], words: &[KnownWord]) -> Vec<Bounds> {
+pub(super) fn bounds(settable: &[Parameter], words: &[KnownWord]) -> Vec<Bounds> {
     let parameters = settable.iter().flat_map(|p| std::iter::repeat_n(p, p.size));
     let bounds = std::iter::zip(parameters, words).map(|(parameter, word)| {
         let range = parameter_bounds(parameter, Ranges::Declared);

@@ -12,6 +12,7 @@
 
 use super::specialization::bounds;
 use super::{Program, ShaderBinding, ShaderInstance};
+use crate::texture::Extents;
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::Functions;
@@ -105,9 +106,11 @@ impl Subject {
         instances: impl Iterator<Item = &'a ShaderInstance>,
     ) -> Vec<Subject> {
         let mut known: Vec<Option<Vec<Bounds>>> = vec![None; shaders.len()];
+        let mut extents = Extents::default();
         for instance in instances {
             let index = instance.shader as usize;
-            let words = bounds(&shaders[index].program.settable, &instance.known_words());
+            let words = instance.known_words(&mut extents);
+            let words = bounds(&shaders[index].program.settable, &words);
             known[index] = Some(match known[index].take() {
                 None => words,
                 Some(others) => std::iter::zip(&words, &others).map(|(a, b)| a.join(b)).collect(),

@@ -428,7 +428,12 @@ mod tests {
         let program = Program::compile(&Arena::new(), &shader, &settings, Target::best()).unwrap();
         let binding = ShaderBinding::new(Arc::new(program), vec![]);
         let setting = |p: &Parameter| match p.name.as_str() {
-            "ks" => Setting::Varying(Param::Texture(Arc::new(Image::Constant(Vec3::ZERO)))),
+            // A texture whose range is not known.
+            "ks" => {
+                let [a, b] = [0.0, 1.0].map(Param::from_float);
+                let mix = Image::DirectionMix { a, b, direction: Vec3::X };
+                Setting::Varying(Param::Texture(Arc::new(mix)))
+            }
             _ => Setting::Constant(p.default.clone().unwrap()),
         };
         let settable = &binding.program.settable;

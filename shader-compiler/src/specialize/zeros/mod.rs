@@ -7,7 +7,7 @@
 //!                └──────────────────────────────────────────┴─► versions ─► function
 //! ```
 //!
-//! [Candidates](Candidates) are floats, and vectors of them, that would make much code superfluous
+//! [`Candidates`] are floats, and vectors of them, that would make much code superfluous
 //! if they were zero. [Instrumented](Candidates::instrument) code tells which of them are zero, and
 //! [`Counts`] are how often that is so for whole groups. [`versions`](Candidates::versions) then
 //! inserts tests where they pay:
@@ -18,10 +18,10 @@
 //! ```
 //!
 //! `any` is over the active lanes of the group, so the branch is uniform: lanes with x = 0 run the
-//! general code beside others. What is left for x = 0 is what [`specialize`] leaves for the
-//! range {−0, +0}. So results are the same in each lane, but for signs of zeros, whatever the
-//! profile is: a product with zero disappears only if the other factor is finite, and zeros keep
-//! their sign where it matters.
+//! general code beside others. What is left for x = 0 is found as in [specialization](super), for the
+//! range {−0, +0}. So results are the same in each lane, but for signs of zeros, whatever the profile
+//! is: a product with zero disappears only if the other factor is finite, and zeros keep their sign
+//! where it matters.
 //!
 //! Departures from the paper: candidates are limited to values that every evaluation computes; what
 //! both versions compute is computed before the test, not copied; the cost of a test includes

@@ -14,7 +14,7 @@
 
 use super::{EmitExt, integer, with_sign};
 use crate::ir::Emit;
-use crate::texture::{Access, HEADER_WORDS, Taps, Wrap};
+use crate::texture::{Access, Component, HEADER_WORDS, Taps, Wrap};
 
 /// Decodes the constant that describes the access.
 pub(crate) fn access<E: Emit>(e: &E, access: E::Value) -> Access {
@@ -55,6 +55,9 @@ struct Axis<V> {
 pub fn texel<E: Emit>(e: &mut E, operand: E::Value, u: E::Value, v: E::Value) -> E::Value {
     let access = access(e, operand);
     let one = e.f32(1.0);
+    if access.format.channels.component(access.channel).is_none() && access.wrap != Wrap::Black {
+        return one;
+    }
     let t = e.sub(one, v);
     let (columns, rows) = (axis(e, access, 0, u), axis(e, access, 1, t));
     let width = columns.size;
@@ -295,7 +298,7 @@ fn read_tap<E: Emit>(
     }
 }
 
-/// Loads the texel in a column and a row.
+/// Loads a channel of the texel in a column and a row.
 #[inline(always)]
 fn load_texel<E: Emit>(
     e: &mut E,
@@ -306,13 +309,133 @@ fn load_texel<E: Emit>(
 ) -> E::Value {
     let row_start = e.imul(row, width);
     let texel = e.iadd(row_start, column);
-    let two = e.i32(2);
-    let word = e.shl(texel, two);
-    let start = e.i32(HEADER_WORDS as i32 + access.channel as i32);
-    let word = e.iadd(word, start);
+    let offset = texel_offset(e, access, texel);
+    let first = e.i32(access.format.first_component() as i32);
+    let first = e.iadd(offset, first);
+    let component = load_component(e, access, first);
+    decode(e, access, component)
+}
+
+/// Number of components of some texels.
+#[inline(always)]
+pub(crate) fn texel_offset<E: Emit>(e: &mut E, access: Access, texels: E::Value) -> E::Value {
+    match access.format.channels.count() {
+        1 => texels,
+        // Faster than a product.
+        3 => {
+            let one = e.i32(1);
+            let doubled = e.shl(texels, one);
+            e.iadd(doubled, texels)
+        }
+        count => {
+            let log = e.i32(count.ilog2() as i32);
+            e.shl(texels, log)
+        }
+    }
+}
+
+/// Loads the component of a channel, as an integer, of the texel or pyramid entry whose first
+/// component has an index. Channels in the same words share loads. `None` if the channel is not
+/// stored.
+#[inline(always)]
+pub(crate) fn load_component<E: Emit>(
+    e: &mut E,
+    access: Access,
+    first: E::Value,
+) -> Option<E::Value> {
+    let format = access.format;
+    let component = format.channels.component(access.channel)?;
+    let (bits, per_word) = (format.component.bits(), format.components_per_word());
+    let count = format.channels.count() as u32;
     let table = e.i32(access.table as i32);
-    let bits = e.load(table, word);
-    e.float(bits)
+    let word_log = e.i32(per_word.ilog2() as i32);
+    let bits_log = e.i32(bits.ilog2() as i32);
+    let mask = e.i32((u32::MAX >> (u32::BITS - bits)) as i32);
+    let rest = e.i32(per_word as i32 - 1);
+    // The word of a component, and its place in bits.
+    let locate = |e: &mut E, index| {
+        let word = e.lshr(index, word_log);
+        let place = e.and(index, rest);
+        (e.load(table, word), e.shl(place, bits_log))
+    };
+    if per_word == 1 {
+        let component = e.i32(component as i32);
+        let word = e.iadd(first, component);
+        return Some(e.load(table, word));
+    }
+    if count.is_multiple_of(per_word) {
+        // Texels are whole words.
+        let word = e.lshr(first, word_log);
+        let offset = e.i32((component / per_word) as i32);
+        let word = e.iadd(word, offset);
+        let word = e.load(table, word);
+        let place = e.i32((component % per_word * bits) as i32);
+        let shifted = e.lshr(word, place);
+        return Some(e.and(shifted, mask));
+    }
+    let offset = e.i32(component as i32);
+    let index = e.iadd(first, offset);
+    if count == 3 && component == 1 {
+        // Green is in the word of red or in that of blue, which are loaded anyway.
+        let last = e.i32(2);
+        let last = e.iadd(first, last);
+        let ((red, place), (blue, _)) = (locate(e, first), locate(e, last));
+        let (one, shift) = (e.i32(1), e.i32(31));
+        // Shifts are by less than 32 bits. If both words are the same, the bits of green are those
+        // of the first.
+        let blue = e.shl(blue, one);
+        let shift = e.isub(shift, place);
+        let (low, high) = (e.lshr(red, place), e.shl(blue, shift));
+        let both = e.or(low, high);
+        let size = e.i32(bits as i32);
+        let green = e.lshr(both, size);
+        return Some(e.and(green, mask));
+    }
+    let (word, place) = locate(e, index);
+    let shifted = e.lshr(word, place);
+    Some(e.and(shifted, mask))
+}
+
+/// The value of a component; 1 if the channel is not stored.
+#[inline(always)]
+pub(crate) fn decode<E: Emit>(e: &mut E, access: Access, component: Option<E::Value>) -> E::Value {
+    let Some(bits) = component else { return e.f32(1.0) };
+    let mut unorm = |max| {
+        let (code, max) = (e.convert(bits), e.f32(max));
+        e.div(code, max)
+    };
+    match access.format.decoding(access.channel) {
+        Component::Float => e.float(bits),
+        Component::Half => half(e, bits),
+        Component::Unorm8 => unorm(255.0),
+        Component::Unorm16 => unorm(65535.0),
+        Component::Palette8 | Component::Palette16 => {
+            let (table, palette) = (e.i32(access.table as i32), e.i32(HEADER_WORDS as i32));
+            let word = e.iadd(bits, palette);
+            let value = e.load(table, word);
+            e.float(value)
+        }
+    }
+}
+
+/// The value of a half-precision float that is not NaN.
+#[inline(always)]
+fn half<E: Emit>(e: &mut E, bits: E::Value) -> E::Value {
+    let (magnitude_bits, sign_bit) = (e.i32(0x7fff), e.i32(0x8000));
+    let (magnitude, sign) = (e.and(bits, magnitude_bits), e.and(bits, sign_bit));
+    let (fraction_bits, sign_shift) = (e.i32(13), e.i32(16));
+    let (magnitude, sign) = (e.shl(magnitude, fraction_bits), e.shl(sign, sign_shift));
+    // The ratio of the exponent biases of the formats.
+    let scale = e.f32(f32::from_bits(0x7780_0000));
+    let magnitude = e.float(magnitude);
+    let magnitude = e.mul(magnitude, scale);
+    // The exponent of infinities is the greatest one.
+    let (limit, infinity) = (e.f32(65536.0), e.f32(f32::INFINITY));
+    let is_finite = e.lt(magnitude, limit);
+    let magnitude = e.select(is_finite, magnitude, infinity);
+    let magnitude = e.bits(magnitude);
+    let value = e.or(magnitude, sign);
+    e.float(value)
 }
 
 /// Interpolates four texels bilinearly, upper row first, and clamps the result to their hull.
@@ -348,7 +471,10 @@ mod tests {
     use crate::math::eval::ConstantEvaluator;
     use crate::passes;
     use crate::random::Random;
-    use crate::texture::{SamplerState, Texture};
+    use crate::target::Target;
+    use crate::testing::random::image;
+    use crate::texture::{Channels, Format, Texture, TextureState};
+    use crate::{Arena, Batch, Kernel};
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
@@ -423,7 +549,13 @@ mod tests {
     fn accesses(offset: [i32; 2]) -> impl Iterator<Item = Access> {
         let taps = [Taps::Point, Taps::Bilinear, Taps::Corner];
         taps.into_iter().flat_map(move |taps| {
-            WRAPS.map(|wrap| Access { table: 1, channel: 2, taps, wrap, offset })
+            WRAPS.map(|wrap| Access {
+                channel: 2,
+                taps,
+                wrap,
+                offset,
+                ..Access::new(1, 0, TextureState::default())
+            })
         })
     }
 
@@ -575,7 +707,7 @@ mod tests {
         let texture = image.texture();
         let tables = [Table::new(texture.words())];
         let fetch = |channel: u32, column: u32, row: u32| {
-            let operand = Access::new(0, channel, SamplerState::default()).pack();
+            let operand = Access::new(0, channel, TextureState::default()).pack();
             f32::from_bits(
                 Op::Fetch
                     .eval_with(&mut ConstantEvaluator { tables: &tables }, &[operand, column, row]),
@@ -595,13 +727,101 @@ mod tests {
         for channel in 0..4 {
             for (x, y) in (-16..16).flat_map(|x| [(x, -x - 1), (x, x)]) {
                 for access in accesses([x, y]) {
-                    for table in [0, 1, 65535] {
-                        let access = Access { table, channel, ..access };
+                    for (table, format) in
+                        std::iter::zip([0, 1, 2047].into_iter().cycle(), formats())
+                    {
+                        let access = Access { table, format, channel, ..access };
                         assert_eq!(Access::unpack(access.pack()), Some(access));
                     }
                 }
             }
         }
         assert_eq!(Access::unpack(3 << 18), None);
+        assert_eq!(Access::unpack(24 << 11), None);
+    }
+
+    /// All formats.
+    fn formats() -> impl Iterator<Item = Format> {
+        let components = Component::ALL.into_iter();
+        components
+            .flat_map(|component| Channels::ALL.map(|channels| Format { component, channels }))
+    }
+
+    #[test]
+    fn lookups_in_all_formats_have_the_bits_of_floats() {
+        let mut random = Random::new(8);
+        for format in formats() {
+            for [width, height] in [[1, 1], [3, 2], [13, 7]] {
+                let (packed, floats) = image(&mut random, [width, height], format);
+                let tables = [packed.words(), floats.words()].map(Table::new);
+                let accesses = accesses([0, 0]).chain(accesses([3, -5]));
+                for access in
+                    accesses.flat_map(|a| [0, 1, 2, 3].map(|c| Access { channel: c, ..a }))
+                {
+                    for _ in 0..60 {
+                        let at = [width, height]
+                            .map(|size| coordinate(&mut random, i64::from(size)).to_bits());
+                        let texel = [random.below(15), random.below(9)].map(|k| k as u32);
+                        for (op, [x, y]) in [(Op::Texel, at), (Op::Fetch, texel)] {
+                            let [found, expected] =
+                                [(0, format), (1, Format::default())].map(|(table, format)| {
+                                    let operand = Access { table, format, ..access }.pack();
+                                    let mut evaluator = ConstantEvaluator { tables: &tables };
+                                    op.eval_with(&mut evaluator, &[operand, x, y])
+                                });
+                            assert_eq!(
+                                found, expected,
+                                "{access:?}, {format:?} of {width} × {height} at {x:x}, {y:x}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn machine_code_reads_all_formats() {
+        let mut random = Random::new(9);
+        let size = [13, 7];
+        for format in formats() {
+            let (packed, floats) = image(&mut random, size, format);
+            for access in accesses([0, 0]) {
+                let mut b = Builder::new("lookup", Rules::Exact);
+                let (u, v) = (b.input("u", Type::F32), b.input("v", Type::F32));
+                let outputs = [0, 1, 2, 3].map(|channel| {
+                    let access =
+                        b.i32(Access { table: 0, format, channel, ..access }.pack() as i32);
+                    (format!("channel{channel}"), b.op(Op::Texel, &[access, u, v]))
+                });
+                let lowered = passes::lower(&b.finish(outputs));
+                let rows: Vec<_> = (0..40)
+                    .map(|_| size.map(|size| coordinate(&mut random, i64::from(size)).to_bits()))
+                    .collect();
+                for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+                    let kernel = Kernel::compile(&Arena::new(), &lowered, target)
+                        .expect("the target is available");
+                    let mut inputs = Batch::new(target, 2, rows.len());
+                    let mut found = Batch::new(target, 4, rows.len());
+                    rows.iter().enumerate().for_each(|(row, at)| inputs.set_row(row, 0, at));
+                    kernel.run(&[&packed], &inputs, &mut found);
+                    for (row, &[u, v]) in rows.iter().enumerate() {
+                        for channel in 0..4 {
+                            let access = Access { table: 0, channel, ..access };
+                            let tables = [Table::new(floats.words())];
+                            let expected = Op::Texel.eval_with(
+                                &mut ConstantEvaluator { tables: &tables },
+                                &[access.pack(), u, v],
+                            );
+                            assert_eq!(
+                                found.bits(row, channel as usize),
+                                expected,
+                                "{access:?}, {format:?} on {target} at {u:x}, {v:x}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 }

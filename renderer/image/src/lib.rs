@@ -153,13 +153,18 @@ pub struct Image {
     primaries: Primaries,
 }
 
+/// The samples of an image in memory, interleaved, row by row from the top.
 #[derive(Clone, Debug, PartialEq)]
-enum Samples {
+pub enum Samples {
     /// Linear samples.
     F32(Vec<f32>),
-    /// Encoded samples; `decode` maps each code to its linear value. Opacity is always linear (PNG
-    /// 1.2 §6.2).
-    U8 { codes: Vec<u8>, decode: Box<[f32; 256]> },
+    /// Encoded samples.
+    U8 {
+        /// The codes. Those of opacities are linear (PNG 1.2 §6.2).
+        codes: Vec<u8>,
+        /// The linear value of each code of a colour.
+        decode: Box<[f32; 256]>,
+    },
 }
 
 impl Image {
@@ -263,6 +268,11 @@ impl Image {
     /// Returns the linear colours of all pixels, row by row from the top.
     pub fn pixels(&self) -> impl Iterator<Item = Vec3> {
         (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.rgb(x, y)))
+    }
+
+    /// Returns the samples.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
     }
 
     /// Drops the opacity if it is 1 everywhere.

@@ -11,7 +11,7 @@ pub use access::{Access, MAX_TEXTURES, Taps};
 pub use format::{Channels, Component, Format};
 
 use format::exact_half;
-pub(crate) use format::half_to_float;
+pub(crate) use format::{HALF_REBIAS, MIN_NORMAL_HALF, half_to_float};
 use range::Pyramid;
 
 /// Wrap mode: the mapping of coordinates outside the image.
@@ -136,7 +136,7 @@ impl Texture {
     }
 
     /// Creates an image from the values of its channels, texel by texel. NaN becomes 0. Components
-    /// are [halves](Component::Half) if they have exactly these values, otherwise floats.
+    /// are [halves](Component::Half) if these are exactly their values, otherwise floats.
     ///
     /// # Panics
     ///
@@ -352,15 +352,17 @@ mod tests {
 
     #[test]
     fn floats_are_halves_if_they_all_are() {
-        let values = [0.5, -65504.0, 6e-8, f32::NAN, f32::INFINITY, -0.0];
+        let values = [0.5, -65504.0, 6e-8, f32::NAN, 1024.0, -0.0];
         let values = values.map(|x| if x == 6e-8 { half_to_float(1) } else { x });
         let image = Texture::from_floats(2, Channels::Rgb, &values);
         assert_eq!(image.format(), format(Component::Half, Channels::Rgb));
-        let expected = [[0.5, -65504.0, half_to_float(1), 1.0], [0.0, f32::INFINITY, -0.0, 1.0]];
+        let expected = [[0.5, -65504.0, half_to_float(1), 1.0], [0.0, 1024.0, -0.0, 1.0]];
         assert_eq!(image.texels(), expected);
         assert_eq!(image.texels()[1][2].to_bits(), (-0.0f32).to_bits());
-        let image = Texture::from_floats(2, Channels::Rgb, &[0.1, 0.5, 0.5, 0.5, 0.5, 0.5]);
-        assert_eq!(image.format(), format(Component::Float, Channels::Rgb));
+        for other in [0.1, f32::INFINITY] {
+            let image = Texture::from_floats(1, Channels::Rgb, &[0.5, other, 0.5]);
+            assert_eq!(image.format(), format(Component::Float, Channels::Rgb));
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use super::{EmitExt, integer, with_sign};
 use crate::ir::Emit;
-use crate::texture::{Access, Component, HEADER_WORDS, Taps, Wrap};
+use crate::texture::{Access, Component, HALF_REBIAS, HEADER_WORDS, MIN_NORMAL_HALF, Taps, Wrap};
 
 /// Decodes the constant that describes the access.
 pub(crate) fn access<E: Emit>(e: &E, access: E::Value) -> Access {
@@ -418,22 +418,26 @@ pub(crate) fn decode<E: Emit>(e: &mut E, access: Access, component: Option<E::Va
     }
 }
 
-/// The value of a half-precision float that is not NaN.
+/// The value of a finite half-precision float. No step has a subnormal operand, which would be slow
+/// on some processors.
 #[inline(always)]
 fn half<E: Emit>(e: &mut E, bits: E::Value) -> E::Value {
     let (magnitude_bits, sign_bit) = (e.i32(0x7fff), e.i32(0x8000));
     let (magnitude, sign) = (e.and(bits, magnitude_bits), e.and(bits, sign_bit));
     let (fraction_bits, sign_shift) = (e.i32(13), e.i32(16));
     let (magnitude, sign) = (e.shl(magnitude, fraction_bits), e.shl(sign, sign_shift));
-    // The ratio of the exponent biases of the formats.
-    let scale = e.f32(f32::from_bits(0x7780_0000));
-    let magnitude = e.float(magnitude);
-    let magnitude = e.mul(magnitude, scale);
-    // The exponent of infinities is the greatest one.
-    let (limit, infinity) = (e.f32(65536.0), e.f32(f32::INFINITY));
-    let is_finite = e.lt(magnitude, limit);
-    let magnitude = e.select(is_finite, magnitude, infinity);
-    let magnitude = e.bits(magnitude);
+    let rebias = e.i32(HALF_REBIAS as i32);
+    let normal = e.iadd(magnitude, rebias);
+    // A subnormal, as a fraction of the least exponent, is too large by 1.
+    let least = e.f32(MIN_NORMAL_HALF);
+    let least_bits = e.i32(MIN_NORMAL_HALF.to_bits() as i32);
+    let subnormal = e.iadd(magnitude, least_bits);
+    let subnormal = e.float(subnormal);
+    let subnormal = e.sub(subnormal, least);
+    let subnormal = e.bits(subnormal);
+    let fraction_end = e.i32(1 << 23);
+    let is_subnormal = e.slt(magnitude, fraction_end);
+    let magnitude = e.select(is_subnormal, subnormal, normal);
     let value = e.or(magnitude, sign);
     e.float(value)
 }

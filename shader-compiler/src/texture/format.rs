@@ -12,7 +12,7 @@ pub enum Component {
     /// A 32-bit float.
     #[default]
     Float,
-    /// A 16-bit float.
+    /// A finite 16-bit float.
     Half,
     /// An 8-bit code c, of the value c/255.
     Unorm8,
@@ -147,26 +147,30 @@ impl Format {
     }
 }
 
-/// Value of a half-precision float.
+/// Difference of the exponent biases of single and half precision, in bits of the former.
+pub(crate) const HALF_REBIAS: u32 = 112 << 23;
+
+/// The least normal half-precision float.
+pub(crate) const MIN_NORMAL_HALF: f32 = 1.0 / 16384.0;
+
+/// Value of a finite half-precision float.
 pub(crate) fn half_to_float(half: u16) -> f32 {
-    /// Ratio of the exponent biases of the formats: 2¹¹².
-    const SCALE: f32 = f32::from_bits(0x7780_0000);
-    let bits = u32::from(half);
-    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * SCALE;
-    // The exponent of infinities is the greatest one.
-    let magnitude = if magnitude < 65536.0 { magnitude } else { f32::INFINITY };
-    f32::from_bits(magnitude.to_bits() | (bits & 0x8000) << 16)
+    let magnitude = u32::from(half & 0x7fff) << 13;
+    let magnitude = if magnitude < 1 << 23 {
+        // A subnormal. As a fraction of the least exponent, it is too large by 1.
+        f32::from_bits(magnitude + MIN_NORMAL_HALF.to_bits()) - MIN_NORMAL_HALF
+    } else {
+        f32::from_bits(magnitude + HALF_REBIAS)
+    };
+    f32::from_bits(magnitude.to_bits() | u32::from(half & 0x8000) << 16)
 }
 
-/// The half-precision float with exactly this value, if there is one. The value is not NaN.
+/// The half-precision float with exactly this finite value, if there is one.
 pub(super) fn exact_half(value: f32) -> Option<u16> {
-    /// Ratio of the exponent biases of the formats: 2⁻¹¹².
-    const SCALE: f32 = f32::from_bits(0x0780_0000);
     let sign = (value.to_bits() >> 16 & 0x8000) as u16;
     let magnitude = match value.abs() {
-        f32::INFINITY => 0x7c00,
-        // Subnormal halves become subnormal floats.
-        x if x < 65536.0 => ((x * SCALE).to_bits() >> 13) as u16,
+        x if x < MIN_NORMAL_HALF => (x * 16_777_216.0) as u16,
+        x if x < 65536.0 => ((x.to_bits() - HALF_REBIAS) >> 13) as u16,
         _ => return None,
     };
     let half = sign | magnitude;
@@ -188,8 +192,6 @@ mod tests {
             (0x3c00, 1.0),
             (0xc000, -2.0),
             (0x7bff, 65504.0),
-            (0x7c00, f32::INFINITY),
-            (0xfc00, f32::NEG_INFINITY),
         ];
         for (half, value) in expected {
             assert_eq!(half_to_float(half), value, "{half:x}");
@@ -199,16 +201,16 @@ mod tests {
 
     #[test]
     fn halves_round_trip_and_other_floats_are_rejected() {
-        let is_nan = |half: u16| half & 0x7fff > 0x7c00;
-        for half in (0..=u16::MAX).filter(|&half| !is_nan(half)) {
+        let is_finite = |half: u16| half & 0x7fff < 0x7c00;
+        for half in (0..=u16::MAX).filter(|&half| is_finite(half)) {
             let value = half_to_float(half);
             assert_eq!(exact_half(value), Some(half));
-            if value.is_finite() && value != 0.0 {
+            if value != 0.0 {
                 assert_eq!(exact_half(value.next_up()), None, "{half:x}");
                 assert_eq!(exact_half(value.next_down()), None, "{half:x}");
             }
         }
-        for value in [65520.0, 65536.0, 1e30, f32::MAX, 1e-8, 1e-45, 0.1] {
+        for value in [65520.0, 65536.0, 1e30, f32::MAX, f32::INFINITY, 1e-8, 1e-45, 0.1] {
             assert_eq!((exact_half(value), exact_half(-value)), (None, None), "{value}");
         }
     }

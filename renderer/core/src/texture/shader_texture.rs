@@ -5,9 +5,9 @@
 
 use super::{ImageMap, ImageMapValue, Mapping, TextureFilter, WrapMode};
 use lightbound_image::read::read as read_image;
-use lightbound_image::{Channels, Encoding, Image, ImageError, Samples};
+use lightbound_image::{Channels, Codes, Encoding, Image, ImageError, Samples};
 use lightbound_math::Vec3;
-use lightbound_shader::texture::{self, MAX_SIDE, Texture};
+use lightbound_shader::texture::{self, Code, MAX_SIDE, Texture};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ pub fn default_image_map(image: Arc<Image>) -> ImageMap {
 }
 
 /// Converts an image map. Texels have the values that [`ImageMap::eval`] interpolates; the fourth
-/// channel is the image's opacity, or 1. They are stored as the image has them: codes of 8 bits stay
-/// so, and floats are halves if they all can be.
+/// channel is the image's opacity, or 1. They are stored as the image has them: codes stay codes, and
+/// floats are halves if they all can be.
 pub fn convert(map: &ImageMap) -> Texture {
     pack(&map.image, map.value, true, |value| map.scale_and_invert(value))
 }
@@ -78,17 +78,13 @@ pub(super) fn pack(
         // The mean is no sample.
         (ImageMapValue::Float, Channels::Rgb, _) => (texture::Channels::Grey, &[]),
     };
-    if let Samples::U8 { codes, decode } = image.samples()
-        && !sources.is_empty()
-    {
-        let value_of = |code: u8| match value {
-            ImageMapValue::Float if image.channels() == Channels::Rgba => f32::from(code) / 255.0,
-            _ => decode[usize::from(code)],
-        };
-        let texels = codes.chunks_exact(image.channels() as usize);
-        let codes = texels.flat_map(|texel| sources.iter().map(|&channel| texel[channel]));
-        let value = |code| function(Vec3::splat(value_of(code))).x;
-        return Texture::from_codes(width, stored, codes.collect(), value);
+    let packed = match image.samples() {
+        Samples::U8(samples) => pack_codes(image, samples, stored, sources, function),
+        Samples::U16(samples) => pack_codes(image, samples, stored, sources, function),
+        Samples::F16(_) | Samples::F32(_) => None,
+    };
+    if let Some(texture) = packed {
+        return texture;
     }
     let mut values = Vec::new();
     for (x, y) in (0..image.height()).flat_map(|y| (0..width).map(move |x| (x, y))) {
@@ -104,6 +100,26 @@ pub(super) fn pack(
     Texture::from_floats(width, stored, &values)
 }
 
+/// Stores the codes of some channels of an image; `None` without channels.
+fn pack_codes<C: Code>(
+    image: &Image,
+    Codes { codes, decode }: &Codes<C>,
+    stored: texture::Channels,
+    sources: &[usize],
+    function: impl Fn(Vec3) -> Vec3,
+) -> Option<Texture> {
+    // Opacities are linear.
+    let is_opacity = *sources.first()? == 3;
+    let value = |code: C| {
+        let number: u32 = code.into();
+        let stored = number as f32 / C::MAX as f32;
+        function(Vec3::splat(if is_opacity { stored } else { decode[number as usize] })).x
+    };
+    let texels = codes.chunks_exact(image.channels() as usize);
+    let codes = texels.flat_map(|texel| sources.iter().map(|&channel| texel[channel]));
+    Some(Texture::from_codes(image.width(), stored, codes.collect(), value))
+}
+
 /// Reads an image file and converts its [`default_image_map`].
 pub fn read(path: &Path) -> Result<Texture, ShaderTextureError> {
     let image = read_image(path, Encoding::Srgb)?;
@@ -115,6 +131,7 @@ pub fn read(path: &Path) -> Result<Texture, ShaderTextureError> {
 mod tests {
     use super::*;
     use crate::texture::Lookup;
+    use lightbound_image::f16;
     use lightbound_math::Vec2;
 
     /// The values of an image map at the centres of its texels, and the opacities.
@@ -166,6 +183,8 @@ mod tests {
                     let count = width * height * channels as u32;
                     let codes = (0..count).map(|k| (k * 47 % 256) as u8).collect();
                     check(Image::from_u8(width, height, channels, codes, encoding));
+                    let codes = (0..count).map(|k| (k * 12_347 % 65_536) as u16).collect();
+                    check(Image::from_u16(width, height, channels, codes, encoding));
                 }
             }
         }
@@ -193,6 +212,15 @@ mod tests {
         assert_eq!(of(Channels::Grey, srgb, float), (Component::Palette8, Stored::Grey));
         // The mean of three samples.
         assert_eq!(of(Channels::Rgb, linear, float), (Component::Float, Stored::Grey));
+        let deep = |encoding| {
+            let codes = (0..220 * 200 * 3).map(|k| (k % 65_521) as u16).collect();
+            format(Image::from_u16(220, 200, Channels::Rgb, codes, encoding), rgb)
+        };
+        assert_eq!(deep(srgb), (Component::Palette16, Stored::Rgb));
+        assert_eq!(deep(linear), (Component::Unorm16, Stored::Rgb));
+        let halves = [0.1, -0.25, 3.0].map(f16::from_f32).to_vec();
+        let halves = Image::from_f16(1, 1, Channels::Rgb, halves);
+        assert_eq!(format(halves, rgb), (Component::Half, Stored::Rgb));
         let floats = |x| Image::from_f32(1, 1, Channels::Rgb, vec![0.5, 0.25, x]);
         assert_eq!(format(floats(0.1), rgb), (Component::Float, Stored::Rgb));
         assert_eq!(format(floats(0.75), rgb), (Component::Half, Stored::Rgb));

@@ -27,6 +27,7 @@ mod report;
 mod sampling;
 mod scalar;
 mod specialize;
+mod textures;
 mod throughput;
 mod timing;
 
@@ -51,6 +52,7 @@ enum Command {
     Ranges(ranges::Args),
     Sampling(sampling::Args),
     Specialize(specialize::Args),
+    Textures(textures::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
 }
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Ranges(args) => ranges::run(&args),
         Command::Sampling(args) => sampling::run(&args),
         Command::Specialize(args) => specialize::run(&args),
+        Command::Textures(args) => textures::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
     }
@@ -119,6 +122,8 @@ mod tests {
             "sampling --samples 127",
             "specialize --boxes 0",
             "specialize --runs 0",
+            "textures --sizes 128,0",
+            "textures --lookups 0",
             "timing --runs 0",
         ] {
             let kind = Command::try_parse_from(std::iter::once("").chain(command_line.split(' ')))

@@ -162,9 +162,9 @@ impl Texture {
     /// in a colour; NaN becomes 0. Opacities are linear: code c has the value c /
     /// [`MAX`](Code::MAX).
     ///
-    /// Components are codes if values of colours are linear too, or monotone in the code and so
-    /// many that a palette takes less memory. Otherwise, the image is that of
-    /// [`from_floats`](Texture::from_floats).
+    /// Components are codes if values of colours are linear too, or if they are monotone in the
+    /// code and a palette of 65536 values takes less memory than codes save. Otherwise, the image
+    /// is that of [`from_floats`](Texture::from_floats).
     ///
     /// # Panics
     ///
@@ -183,7 +183,8 @@ impl Texture {
             return Texture::of_codes(width, Format { component: C::UNORM, channels }, &[], codes);
         }
         let saved_bits = codes.len() * (u32::BITS - C::PALETTE.bits()) as usize;
-        let saves = saved_bits > palette.len() * u32::BITS as usize;
+        // Small palettes are worth it for any image, as images of the same format share code.
+        let saves = palette.len() <= 256 || saved_bits > palette.len() * u32::BITS as usize;
         if saves && (palette.is_sorted() || palette.is_sorted_by(|a, b| a >= b)) {
             return Texture::with_palette(width, channels, codes, palette);
         }
@@ -335,13 +336,10 @@ mod tests {
     }
 
     #[test]
-    fn palettes_are_not_larger_than_what_they_save() {
+    fn large_palettes_take_less_memory_than_they_save() {
         let square = |code: u8| f32::from(code) * f32::from(code) / 65025.0;
-        let stored = |texels: usize| {
-            let image = Texture::from_codes(1, Channels::Rgb, codes(3 * texels), square);
-            image.format().component
-        };
-        assert_eq!([113, 114].map(stored), [Component::Float, Component::Palette8]);
+        let image = Texture::from_codes(1, Channels::Rgb, codes(3), square);
+        assert_eq!(image.format().component, Component::Palette8);
         let stored = |texels: usize| {
             let codes = (0..3 * texels).map(|k| k as u16).collect();
             let square = |code: u16| f32::from(code) * f32::from(code);

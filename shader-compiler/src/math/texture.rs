@@ -335,8 +335,8 @@ pub(crate) fn texel_offset<E: Emit>(e: &mut E, access: Access, texels: E::Value)
 }
 
 /// Loads the component of a channel, as an integer, of the texel or pyramid entry whose first
-/// component has an index. Channels in the same words share loads. `None` if the channel is not
-/// stored.
+/// component has an index. `None` if the channel is not stored. Channels share loads and shifts.
+/// Shifts by variable amounts would take longer than these by constants under conditions.
 #[inline(always)]
 pub(crate) fn load_component<E: Emit>(
     e: &mut E,
@@ -349,51 +349,73 @@ pub(crate) fn load_component<E: Emit>(
     let count = format.channels.count() as u32;
     let table = e.i32(access.table as i32);
     let word_log = e.i32(per_word.ilog2() as i32);
-    let bits_log = e.i32(bits.ilog2() as i32);
-    let mask = e.i32((u32::MAX >> (u32::BITS - bits)) as i32);
-    let rest = e.i32(per_word as i32 - 1);
-    // The word of a component, and its place in bits.
-    let locate = |e: &mut E, index| {
-        let word = e.lshr(index, word_log);
-        let place = e.and(index, rest);
-        (e.load(table, word), e.shl(place, bits_log))
-    };
+    let word_of = |e: &mut E, index| e.lshr(index, word_log);
     if per_word == 1 {
         let component = e.i32(component as i32);
         let word = e.iadd(first, component);
         return Some(e.load(table, word));
     }
-    if count.is_multiple_of(per_word) {
-        // Texels are whole words.
-        let word = e.lshr(first, word_log);
-        let offset = e.i32((component / per_word) as i32);
-        let word = e.iadd(word, offset);
-        let word = e.load(table, word);
-        let place = e.i32((component % per_word * bits) as i32);
+    let mask = e.i32((u32::MAX >> (u32::BITS - bits)) as i32);
+    let extract = |e: &mut E, word, place: u32| {
+        let place = e.i32((place * bits) as i32);
         let shifted = e.lshr(word, place);
-        return Some(e.and(shifted, mask));
-    }
-    let offset = e.i32(component as i32);
-    let index = e.iadd(first, offset);
-    if count == 3 && component == 1 {
-        // Green is in the word of red or in that of blue, which are loaded anyway.
+        e.and(shifted, mask)
+    };
+    let word = word_of(e, first);
+    if count == 3 {
         let last = e.i32(2);
         let last = e.iadd(first, last);
-        let ((red, place), (blue, _)) = (locate(e, first), locate(e, last));
-        let (one, shift) = (e.i32(1), e.i32(31));
-        // Shifts are by less than 32 bits. If both words are the same, the bits of green are those
-        // of the first.
-        let blue = e.shl(blue, one);
-        let shift = e.isub(shift, place);
-        let (low, high) = (e.lshr(red, place), e.shl(blue, shift));
-        let both = e.or(low, high);
-        let size = e.i32(bits as i32);
-        let green = e.lshr(both, size);
-        return Some(e.and(green, mask));
+        let last = word_of(e, last);
+        let (low, high) = (e.load(table, word), e.load(table, last));
+        let (half, rest) = (e.i32(16), e.i32(bits as i32));
+        // Two components of 8 bits, or one of 16.
+        let (upper, lower) = (e.lshr(low, half), e.shl(high, half));
+        let middle = e.or(upper, lower);
+        if per_word == 2 {
+            return Some(match component {
+                2 => {
+                    let shifted = e.lshr(high, rest);
+                    let blue = select_bit(e, first, 1, shifted, high);
+                    e.and(blue, mask)
+                }
+                component => {
+                    let word = select_bit(e, first, 1, middle, low);
+                    extract(e, word, component)
+                }
+            });
+        }
+        let word = select_bit(e, first, 2, middle, low);
+        let shifted = e.lshr(word, rest);
+        let word = select_bit(e, first, 1, shifted, word);
+        return Some(extract(e, word, component));
     }
-    let (word, place) = locate(e, index);
-    let shifted = e.lshr(word, place);
-    Some(e.and(shifted, mask))
+    // The texel is a part of a word, or whole words.
+    let offset = e.i32((component / per_word) as i32);
+    let word = e.iadd(word, offset);
+    let mut word = e.load(table, word);
+    let mut texels = count;
+    while texels < per_word {
+        let size = e.i32((texels * bits) as i32);
+        let shifted = e.lshr(word, size);
+        word = select_bit(e, first, texels, shifted, word);
+        texels *= 2;
+    }
+    Some(extract(e, word, component % per_word))
+}
+
+/// `one` if a bit of an index is set, else `zero`.
+#[inline(always)]
+fn select_bit<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    bit: u32,
+    one: E::Value,
+    zero: E::Value,
+) -> E::Value {
+    let (bit, clear) = (e.i32(bit as i32), e.i32(0));
+    let bit = e.and(index, bit);
+    let is_clear = e.ieq(bit, clear);
+    e.select(is_clear, zero, one)
 }
 
 /// The value of a component; 1 if the channel is not stored.

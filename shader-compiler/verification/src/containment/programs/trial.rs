@@ -99,9 +99,8 @@ impl Trial {
 
     /// Returns the integrand as a subject, or a fault if the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
-        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
-            Integrand::new(&shader, &settings(&shader), self.frame)
-        });
+        let compiled = Shader::parse("program.wgsl", &self.module.to_string())
+            .and_then(|shader| Integrand::new(&shader, &settings(&shader), self.frame));
         let integrand = compiled.map_err(|error| {
             let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
             let message = format!("{error}: {}", labels.join("; "));

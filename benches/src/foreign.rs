@@ -1,5 +1,5 @@
-//! Machine code that C compilers generate from our C output, loaded to run alongside our own. All
-//! unsafe code of this crate is here.
+//! Machine code that C compilers generate from our C output, and rustc from programs written by hand,
+//! loaded to run alongside our own. All unsafe code of this crate is here.
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
@@ -183,6 +183,85 @@ impl ForeignFunction {
     /// Returns the machine code of the function.
     pub fn code(&self) -> &[u8] {
         &self.code
+    }
+}
+
+/// A library compiled from `benches/nitrous/hand.rs`.
+pub struct RustLibrary {
+    library: Library,
+}
+
+/// The arguments of a function in a [`RustLibrary`].
+#[repr(C)]
+struct RustCall {
+    fixed: *const i32,
+    dynamic: *const i32,
+    rows: usize,
+    words: *const u32,
+    count: usize,
+    table: *const u32,
+    table_count: usize,
+    out: *mut u32,
+}
+
+/// A function in a [`RustLibrary`].
+pub struct RustFunction<'l> {
+    entry: libloading::Symbol<'l, unsafe extern "C" fn(&RustCall)>,
+}
+
+impl RustLibrary {
+    /// Compiles the library at `-O3` for a CPU, as rustc names it.
+    pub fn compile(cpu: &str) -> Result<RustLibrary, String> {
+        let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let (source, library) = (dir.path().join("hand.rs"), dir.path().join("hand.so"));
+        std::fs::write(&source, include_str!("../nitrous/hand.rs"))
+            .map_err(|error| error.to_string())?;
+        let mut command = Command::new("rustc");
+        command.args(["--edition", "2021", "--crate-type", "cdylib", "-C", "opt-level=3"]);
+        command.args(["-C", &format!("target-cpu={cpu}"), "-o"]).args([&library, &source]);
+        let output = command.output().map_err(|error| format!("rustc: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("rustc: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        // SAFETY: the library was just compiled from our own text, and runs no code when loaded.
+        let library = unsafe { Library::new(&library).map_err(|error| error.to_string())? };
+        Ok(RustLibrary { library })
+    }
+
+    /// Finds a function.
+    pub fn function(&self, name: &str) -> Result<RustFunction<'_>, String> {
+        // SAFETY: all functions that the library exports have this type, with the same layout of
+        // the argument.
+        let entry = unsafe { self.library.get(name.as_bytes()) };
+        Ok(RustFunction { entry: entry.map_err(|error| error.to_string())? })
+    }
+}
+
+impl RustFunction<'_> {
+    /// Evaluates all rows. `fixed` has all static values of the function.
+    pub fn run(
+        &self,
+        fixed: &[i32],
+        dynamic: &[i32],
+        words: &[u32],
+        table: &[u32],
+        out: &mut [u32],
+    ) {
+        assert_eq!(dynamic.len(), out.len(), "there is a result for each row");
+        assert!(fixed.len() >= 3, "functions read at most three static values");
+        let call = RustCall {
+            fixed: fixed.as_ptr(),
+            dynamic: dynamic.as_ptr(),
+            rows: dynamic.len(),
+            words: words.as_ptr(),
+            count: words.len(),
+            table: table.as_ptr(),
+            table_count: table.len(),
+            out: out.as_mut_ptr(),
+        };
+        // SAFETY: the pointers are those of slices with these lengths, and the text indexes slices
+        // with checks. It reads at most three static values.
+        unsafe { (self.entry)(&call) }
     }
 }
 

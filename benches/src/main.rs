@@ -21,6 +21,7 @@ mod instances;
 mod lightcuts;
 mod materials;
 mod math;
+mod nitrous;
 mod peers;
 mod ranges;
 mod report;
@@ -30,6 +31,7 @@ mod specialize;
 mod textures;
 mod throughput;
 mod timing;
+mod zeros;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -48,6 +50,7 @@ enum Command {
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
     Math(math::Args),
+    Nitrous(nitrous::Args),
     Peers(peers::Args),
     Ranges(ranges::Args),
     Sampling(sampling::Args),
@@ -55,6 +58,7 @@ enum Command {
     Textures(textures::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
+    Zeros(zeros::Args),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
+        Command::Nitrous(args) => nitrous::run(&args),
         Command::Peers(args) => peers::run(&args),
         Command::Ranges(args) => ranges::run(&args),
         Command::Sampling(args) => sampling::run(&args),
@@ -76,6 +81,7 @@ fn main() -> ExitCode {
         Command::Textures(args) => textures::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
+        Command::Zeros(args) => zeros::run(&args),
     }
 }
 
@@ -113,6 +119,7 @@ mod tests {
             "lightcuts --materials nosuch",
             "lightcuts --rounds 0",
             "lightcuts --threads 0",
+            "nitrous --rounds 0",
             "peers --harness x --seconds 0",
             "peers --harness x --seeds 0",
             "ranges --runs 0",

@@ -64,9 +64,12 @@ const LOOKS: [(&str, &[(&str, f64)]); 6] = [
 const OPENPBR_LOOKS: [&str; 6] =
     ["plastic", "brushed metal", "car paint", "velvet", "lacquered wood", "rubber"];
 
-struct Case {
-    name: String,
-    shader: Shader,
+/// A material with constant and textured parameters.
+pub struct Case {
+    /// The name of the material.
+    pub name: String,
+    /// Its shader.
+    pub shader: Shader,
     /// Values that are not defaults.
     values: Vec<(&'static str, f64)>,
     textured: Option<&'static str>,
@@ -74,7 +77,7 @@ struct Case {
 
 impl Case {
     /// What is known of each word of the parameters.
-    fn known(&self) -> Vec<Bounds> {
+    pub fn known(&self) -> Vec<Bounds> {
         let exists = |name| self.shader.settable().iter().any(|p| p.name == name);
         let mut names = self.values.iter().map(|&(name, _)| name).chain(self.textured);
         assert!(names.all(exists), "{} lacks a parameter of the case", self.shader.name());
@@ -94,7 +97,7 @@ impl Case {
 }
 
 /// The cases, with a group for each average.
-fn cases() -> Vec<(&'static str, Vec<Case>)> {
+pub fn cases() -> Vec<(&'static str, Vec<Case>)> {
     let of_paper = |textured: bool| {
         std::iter::zip(materials::ALL, TEXTURED)
             .map(|((name, source), (_, parameter))| Case {

@@ -6,6 +6,9 @@ use crate::builder::rewrite::{append, remove_dead_code};
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Port, Value};
 
+/// Name of the output that tells whether a loop reached its cap.
+pub(crate) const CAPPED: &str = "capped";
+
 /// A function under construction, assembled from other functions.
 pub(crate) struct JoinedFunction {
     pub builder: Builder,
@@ -28,8 +31,8 @@ impl JoinedFunction {
         let (builder, mut outputs) =
             append(function, builder, inputs, |b: &mut Builder, op, args: &[Value]| b.op(op, args));
         self.builder = builder;
-        if function.outputs.last().is_some_and(|port| port.name == "capped") {
-            let capped = outputs.pop().expect("it is the last output");
+        if let Some(port) = function.outputs.iter().position(|port| port.name == CAPPED) {
+            let capped = outputs.remove(port);
             self.capped = Some(match self.capped {
                 Some(previous) => self.builder.op(Op::BOr, &[previous, capped]),
                 None => capped,
@@ -40,7 +43,7 @@ impl JoinedFunction {
 
     /// Finishes the function. Its last output is `capped`, if a loop may reach its cap.
     pub fn finish(self, outputs: impl Iterator<Item = (String, Value)>) -> Function {
-        let capped = self.capped.map(|capped| ("capped".to_owned(), capped));
+        let capped = self.capped.map(|capped| (CAPPED.to_owned(), capped));
         let mut function = self.builder.finish(outputs.chain(capped));
         remove_dead_code(&mut function);
         function

@@ -17,10 +17,11 @@ use crate::frontend::{
 };
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Port, Type, Value};
-use crate::join::JoinedFunction;
+use crate::join::{CAPPED, JoinedFunction};
 use crate::lift::Input;
 use crate::passes;
 use crate::relations::{Axis, MAX_UNIT_COMPONENT};
+use crate::specialize::zeros::Candidates;
 use crate::specialize::{cost, output_bounds, specialize};
 use std::f32::consts::{FRAC_1_PI, TAU};
 
@@ -84,6 +85,25 @@ impl Functions {
     /// The approximate cost of a vertex of a path, in cheap operations.
     pub fn cost(&self) -> u32 {
         self.setup.as_ref().map_or(0, cost) + cost(&self.evaluate) + cost(&self.scatter)
+    }
+
+    /// Finds the [candidates](Candidates) for tests for zero in `evaluate`, for members within bounds,
+    /// one for each word.
+    ///
+    /// # Panics
+    ///
+    /// Unless there are bounds for each word of the members.
+    pub fn zero_candidates(&self, members: &[Bounds]) -> Candidates {
+        let directions = direction(0).chain(direction(1));
+        let inputs: Vec<_> = directions.chain(unrelated(members.iter().copied())).collect();
+        let is_signed = vec![false; self.evaluate.outputs.len()];
+        Candidates::find(self.evaluate.clone(), &inputs, is_signed)
+    }
+
+    /// The function `scatter` with another function in place of `evaluate`: one with tests for zero,
+    /// or instrumented code, whose further outputs it has, too. Samplers return unit vectors.
+    pub fn scatter_with(&self, evaluate: &Function) -> Function {
+        self.parts.scatter_with(evaluate)
     }
 
     /// [Specializes](crate::specialize) the functions for [settable](Shader::settable) parameters
@@ -216,6 +236,27 @@ impl PointShaders {
 
     /// [`scatter`].
     fn scatter(&self) -> Function {
+        self.scatter_from(|joined, inputs| {
+            let s = joined.append(&self.integrand, inputs);
+            let pdf = self.pdf(joined, inputs);
+            named(&INTEGRAND_OUTPUTS, s).chain([("pdf".to_owned(), pdf)]).collect()
+        })
+    }
+
+    /// [`scatter`], with a function in place of [`evaluate`].
+    fn scatter_with(&self, evaluate: &Function) -> Function {
+        self.scatter_from(|joined, inputs| {
+            let outputs = joined.append(evaluate, inputs);
+            let names = evaluate.outputs.iter().map(|port| port.name.clone());
+            std::iter::zip(names.filter(|name| name != CAPPED), outputs).collect()
+        })
+    }
+
+    /// [`scatter`], with code that evaluates the sampled direction.
+    fn scatter_from(
+        &self,
+        evaluate: impl FnOnce(&mut JoinedFunction, &[Value]) -> Vec<(String, Value)>,
+    ) -> Function {
         let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: Type::F32 });
         let ports: Vec<_> =
             u.into_iter().chain(self.integrand.inputs[3..].iter().cloned()).collect();
@@ -235,13 +276,8 @@ impl PointShaders {
             },
         };
         let inputs = [&wi[..], &rest].concat();
-        let s = joined.append(&self.integrand, &inputs);
-        let pdf = self.pdf(&mut joined, &inputs);
-        joined.finish(
-            named(&["wi.x", "wi.y", "wi.z"], wi)
-                .chain(named(&INTEGRAND_OUTPUTS, s))
-                .chain([("pdf".to_owned(), pdf)]),
-        )
+        let evaluated = evaluate(&mut joined, &inputs);
+        joined.finish(named(&["wi.x", "wi.y", "wi.z"], wi).chain(evaluated))
     }
 
     /// Appends the density for inputs that start with `wi`.

@@ -19,7 +19,8 @@ fn shader(body: &str) -> Shader {
 }
 
 fn report(shader: &Shader) -> Report {
-    faults::find(shader, Entry::Integrand, &Settings::default()).expect("the shader is valid")
+    faults::find(shader, Entry::Integrand, &Settings::default(), faults::UNIT_CUBE)
+        .expect("the shader is valid")
 }
 
 /// The expression of the only operation that fails, and how it fails.

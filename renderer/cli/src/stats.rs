@@ -119,6 +119,8 @@ pub struct CutStats {
 pub struct MediaStats {
     /// Collisions of paths.
     pub collisions: u64,
+    /// Those with the minorant, where the density was not evaluated.
+    pub minorant_collisions: u64,
     /// Null collisions of paths.
     pub null_collisions: u64,
     /// Null collisions for each collision; null without collisions.
@@ -145,7 +147,8 @@ pub struct MajorantStats {
 impl MediaStats {
     /// Creates the statistics of a rendering.
     pub fn new(counts: TrackingCounts, media: &[Medium]) -> MediaStats {
-        let TrackingCounts { collisions, null_collisions, ratio_collisions } = counts;
+        let TrackingCounts { collisions, minorant_collisions, null_collisions, ratio_collisions } =
+            counts;
         let majorants = media.iter().filter_map(|medium| {
             let Tightness { mean, maximum } = medium.tightness()?;
             let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
@@ -158,6 +161,7 @@ impl MediaStats {
         });
         MediaStats {
             collisions,
+            minorant_collisions,
             null_collisions,
             null_per_collision: (collisions > 0)
                 .then(|| null_collisions as f64 / collisions as f64),

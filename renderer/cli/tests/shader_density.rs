@@ -348,3 +348,43 @@ fn errors_of_previews_name_the_remedy() {
     );
     assert_input_error(&mut dir.shader("preview", &size), &["`k` has no value", "--set k="]);
 }
+
+#[test]
+fn densities_are_checked_and_shown_in_a_box() {
+    // Dense near the origin only, and infinite at x = 2.
+    let dir = ShaderDir::new(
+        "fn density(p: vec3f) -> f32 {
+            return select(0.0, 4.0, dot(p, p) < 0.25) + 1.0 / abs(p.x - 2.0);
+        }",
+    );
+    let check = |p: &[&str]| dir.shader("check", p).assert();
+    let cube = check(&[]).success().stderr("").stdout(contains("at most").and(contains("cube")));
+    assert!(!String::from_utf8_lossy(&cube.get_output().stdout).contains("the box"));
+    let away = check(&["--p", "5..9,-8..-6,5..9"]).success().stderr("");
+    away.stdout(contains("at most 0.333").and(contains("positions in the box")));
+    let pole = check(&["--p", "-4..4,0..1,0..1"]).success();
+    pole.stderr(
+        contains("the density has no upper bound in the box").and(contains("p = (2, 0.5, 0.5)")),
+    );
+    for (p, message) in [
+        ("0..1,0..1,1", "has no volume"),
+        ("0..1,0..1,0..2e9", "exceeds 1e9"),
+        ("0..1,0..1", "expected three numbers or intervals"),
+    ] {
+        for command in ["check", "preview"] {
+            let rejected = dir.shader(command, &["--p", p]).assert().code(2);
+            rejected.stderr(contains(message));
+        }
+    }
+    let brdf = ShaderDir::new(LOBE);
+    let rejected = brdf.shader("preview", &["--p", "0..1,0..1,0..1"]).assert().code(2);
+    rejected.stderr(contains("--p applies only to densities: a.wgsl is a BRDF"));
+    // The ball fills the middle of the larger box, and only a corner of the unit cube.
+    dir.write(
+        "a.wgsl",
+        "fn density(p: vec3f) -> f32 { return select(0.0, 9.0, dot(p, p) < 0.25); }",
+    );
+    let [cube, whole] =
+        [&[][..], &["--p", "-0.5..0.5,-0.5..0.5,-0.5..0.5"]].map(|p| preview(&dir, p));
+    assert!(whole[1] > 1.2 * cube[1], "{whole:?} {cube:?}");
+}

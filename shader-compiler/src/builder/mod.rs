@@ -8,7 +8,7 @@
 //! 4. Loop-invariant code motion out of all loops in which it is invariant. This is always legal,
 //!    since operations are pure.
 //!
-//! Ifs with cheap arms become selects. A loop that is `isomorphic` to one in scope is merged with
+//! Ifs with cheap arms become selects, unless the condition is an `any`. A loop that is `isomorphic` to one in scope is merged with
 //! it. A pass that rebuilds a function through a builder gets all of this.
 
 mod isomorphic;
@@ -272,7 +272,9 @@ impl Builder {
         if let Some((Op::BNot, &[cond])) = self.function.operation(cond) {
             return self.push_if(cond, otherwise, then);
         }
-        if self.is_cheap(&then) && self.is_cheap(&otherwise) {
+        // An arm that a group skips is not worth computing.
+        let is_uniform = matches!(self.function.operation(cond), Some((Op::Any, _)));
+        if !is_uniform && self.is_cheap(&then) && self.is_cheap(&otherwise) {
             let (then, otherwise) = (self.splice(then), self.splice(otherwise));
             return std::iter::zip(then, otherwise)
                 .map(|(t, e)| self.op(Op::Select, &[cond, t, e]))
@@ -288,7 +290,8 @@ impl Builder {
             if t == e {
                 return t;
             }
-            if self.speculation.is_some() && self.level(t) <= level && self.level(e) <= level {
+            let are_outside = self.level(t) <= level && self.level(e) <= level;
+            if self.speculation.is_some() && !is_uniform && are_outside {
                 return self.op(Op::Select, &[cond, t, e]);
             }
             let is_same = |k: &usize| (node.then.yields[*k], node.otherwise.yields[*k]) == (t, e);

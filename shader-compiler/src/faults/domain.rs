@@ -80,8 +80,8 @@ fn words(floats: &[f32]) -> Vec<u32> {
 }
 
 impl Domain {
-    /// The domain of an entry point.
-    pub fn new(shader: &Shader, entry: Entry) -> Domain {
+    /// The domain of an entry point. Positions are in a box.
+    pub fn new(shader: &Shader, entry: Entry, positions: [[f32; 2]; 3]) -> Domain {
         let mut domain = Domain { groups: vec![], directions: vec![], regions: vec![vec![]] };
         let side = match (shader.kind(), shader.sides()) {
             (ShaderKind::Phase | ShaderKind::Density, _) => Side::Sphere,
@@ -99,11 +99,11 @@ impl Domain {
                 wo(&mut domain);
             }
             Entry::Sample => {
-                domain.add_floats("u", 2, [0.0, BELOW_ONE], &[0.3, 0.6]);
+                domain.add_floats("u", &[[0.0, BELOW_ONE]; 2]);
                 wo(&mut domain);
             }
             Entry::Density | Entry::Albedo | Entry::Emission => {
-                domain.add_floats("p", 3, [0.0, 1.0], &[0.3, 0.6, 0.45]);
+                domain.add_floats("p", &positions);
             }
             Entry::Setup => {}
         }
@@ -183,18 +183,22 @@ impl Domain {
         });
     }
 
-    fn add_floats(&mut self, name: &str, size: usize, [low, high]: [f32; 2], default: &[f32]) {
+    /// Adds a scalar or a vector with the ends of its components.
+    fn add_floats(&mut self, name: &str, ends: &[[f32; 2]]) {
         let first = self.first();
         for region in &mut self.regions {
-            region.extend(std::iter::repeat_n(Extent::Float([low, high]), size));
+            region.extend(ends.iter().copied().map(Extent::Float));
         }
-        let special = [low, high, 0.5, 0.25].map(|x| words(&vec![x; size])).to_vec();
+        let at = |t: f32, [low, high]: [f32; 2]| ((1.0 - t) * low + t * high).min(high);
+        let special = [0.0, 1.0, 0.5, 0.25]
+            .map(|t| words(&ends.iter().map(|&ends| at(t, ends)).collect::<Vec<_>>()));
+        let default = std::iter::zip([0.3, 0.6, 0.45], ends).map(|(t, &ends)| at(t, ends));
         self.groups.push(Group {
             name: name.to_owned(),
-            inputs: first..first + size,
+            inputs: first..first + ends.len(),
             scalar: Scalar::F32,
-            default: words(default),
-            special,
+            default: words(&default.collect::<Vec<_>>()),
+            special: special.to_vec(),
             is_limited: false,
             is_direction: false,
         });

@@ -128,19 +128,28 @@ pub struct Report {
     pub unlimited: Vec<String>,
 }
 
-/// Finds the faults of an entry point. It includes `fn material`, if the shader has one.
+/// The unit cube, where densities are by default: the ends of the box along each axis.
+pub const UNIT_CUBE: [[f32; 2]; 3] = [[0.0, 1.0]; 3];
+
+/// Finds the faults of an entry point. It includes `fn material`, if the shader has one. Those of a
+/// density are for `positions` in a box.
 ///
 /// The shader must have no textures.
 ///
 /// # Errors
 ///
 /// Returns the error of [`Shader::function`], if any.
-pub fn find(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Report, ShaderError> {
+pub fn find(
+    shader: &Shader,
+    entry: Entry,
+    settings: &Settings,
+    positions: [[f32; 2]; 3],
+) -> Result<Report, ShaderError> {
     let settings = Settings { setup: Setup::Inlined, ..settings.clone() };
     let located = shader.located_function(entry, &settings)?;
     let function = as_written(&located.function);
     let point = passes::optimize(&shader.function(entry, &settings)?);
-    let domain = Domain::new(shader, entry);
+    let domain = Domain::new(shader, entry, positions);
     let places: Vec<Place> = places(&function, |value| {
         let location = located.location(&function, value)?;
         let is_text = location.range.start < shader.text().len();

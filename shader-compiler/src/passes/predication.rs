@@ -17,6 +17,9 @@
 //! - A condition is uniform if it depends only on constants and on counters of loops that all lanes
 //!   exit together. It needs no select and no mask.
 //!
+//! - A condition that is an `any` already is one of the active lanes: all of them take the same arm.
+//!   Such an if is correct only if lanes whose own condition is false may run the first arm, too.
+//!
 //! For a single lane, `any` is the lane's condition, so results do not change.
 
 use crate::builder::cost_of;
@@ -54,6 +57,12 @@ impl Pass for Predication {
             return rewriter.if_(self, node);
         }
         let results = rewriter.live(&node.results);
+        if let Some((Op::Any, &[lane])) = rewriter.old.operation(node.cond) {
+            let lane = rewriter.get(lane);
+            let active = self.masked(&mut rewriter.builder, lane);
+            let values = self.branch(rewriter, node, active);
+            return rewriter.set_all(&results, &values);
+        }
         let [cheap, cheap_otherwise] = self.cheap_arms(rewriter, node);
         let values = if cheap && cheap_otherwise {
             let (then, otherwise) =

@@ -9,7 +9,13 @@
 //! for signs of zeros. Where the sign of a zero makes a difference to other numbers, as in a
 //! divisor, it stays (`zero_signs.rs`).
 
+mod binding_times;
+mod extension;
 mod zero_signs;
+pub mod zeros;
+
+pub use binding_times::BindingTime;
+pub use extension::{BindingTimes, Budget, GeneratingExtension, ResidualCache};
 
 use crate::analysis::Constraint;
 use crate::analysis::conditions::Clips;
@@ -89,7 +95,8 @@ fn simplify(function: &Function, inputs: &[Input], is_signed: &[bool]) -> Functi
     let ranges = ranges(function, inputs, &clips);
     let bounds = ranges.of_values(function);
     let sign_matters = zero_signs::run(function, &bounds, is_signed);
-    let pass = Simplify { function, ranges, bounds, sign_matters };
+    let operand = |value: Value, operand: usize| ranges.of_operand(value, operand);
+    let pass = Simplify { function, operand, bounds, sign_matters };
     rewrite(function, Builder::new(&function.name, Rules::Exact), pass)
 }
 
@@ -141,16 +148,17 @@ fn constant(bounds: &Bounds, sign_matters: bool) -> Option<u32> {
     }
 }
 
-struct Simplify<'a> {
+struct Simplify<'a, F> {
     function: &'a Function,
-    ranges: Ranges<'a>,
+    /// The bounds of the operand at an index of an operation; `None` if the code is unreachable.
+    operand: F,
     /// The bounds of each value.
     bounds: Vec<Bounds>,
     /// For each value, whether the sign of a zero matters.
     sign_matters: Vec<bool>,
 }
 
-impl Pass for Simplify<'_> {
+impl<F: Fn(Value, usize) -> Option<Bounds>> Pass for Simplify<'_, F> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
         let sign_matters = self.sign_matters[old.index()];
         if let Some(bits) = constant(&self.bounds[old.index()], sign_matters) {
@@ -159,7 +167,7 @@ impl Pass for Simplify<'_> {
         if self.function.ty(old) != Type::F32 {
             return builder.op(op, args);
         }
-        let floats = |k| self.ranges.of_operand(old, k).map(|bounds| *bounds.floats());
+        let floats = |k| (self.operand)(old, k).map(|bounds| *bounds.floats());
         let operand = match op {
             // The second operand is returned only if it is beyond the first.
             Op::Max => match (floats(0), floats(1)) {

@@ -8,6 +8,7 @@ mod layers;
 mod lightcuts;
 mod path;
 mod result;
+mod shader_profile;
 mod work;
 
 use super::console::{self, Console, ProgressFormat, duration};
@@ -37,6 +38,7 @@ pub use lightcuts::LightcutsArgs;
 pub use path::PathArgs;
 use result::{RenderResult, attributes, full_block};
 pub use result::{bound_violation_warning, film_warnings, sample_counts};
+pub use shader_profile::ShaderProfileArgs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -205,6 +207,9 @@ pub struct Args {
     #[command(flatten)]
     pub work: WorkArgs,
 
+    #[command(flatten)]
+    pub shader_profile: ShaderProfileArgs,
+
     /// Turn warnings into errors: stop at unsupported features of the scene
     #[arg(long, help_heading = "Work")]
     pub strict: bool,
@@ -287,6 +292,7 @@ fn render_scene(
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
     image_file::check_stdout(requested.as_ref(), stats_file.as_ref(), args)?;
+    let profile_file = args.shader_profile.check()?;
 
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
@@ -322,7 +328,7 @@ fn render_scene(
     for warning in diagnostics.warnings() {
         console::warn(warning);
     }
-    let loaded = loaded?;
+    let mut loaded = loaded?;
     args.path.check(&loaded.settings.integrator.method)?;
     args.lightcuts.check(&loaded.settings.integrator.method)?;
     let image_file = match requested {
@@ -330,10 +336,17 @@ fn render_scene(
         None => ImageFile::check(&default_output(&args.scene, &loaded.filename), args)?,
     };
     image_file::check_overwrites(&image_file, stats_file.as_ref(), args, &loaded.inputs)?;
+    ShaderProfileArgs::check_overwrites(
+        profile_file.as_ref(),
+        image_file.output.path(),
+        loaded.inputs.paths().chain([args.scene.as_path()]),
+    )?;
     if !console.is_quiet() {
         console.info(&scene_summary(&loaded));
     }
 
+    let options = RenderOptions { threads, stop: interrupt.stop(), ..RenderOptions::default() };
+    let profile = args.shader_profile.prepare(&mut loaded, profile_file, &options, console)?;
     let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
     let args = &args.with_layers_of(&loaded);
     let job = RenderJob {
@@ -346,6 +359,9 @@ fn render_scene(
     let Some((result, destination)) = job.run(console, interrupt)? else {
         if stats_file.is_some() {
             console::warn(&"no statistics are written, since nothing was rendered");
+        }
+        if profile.is_some() {
+            console::warn(&"no profile is written, since nothing was rendered");
         }
         return Ok(Exit::Success);
     };
@@ -369,6 +385,9 @@ fn render_scene(
         let json = serde_json::to_vec_pretty(&result.stats(written, all_warnings))
             .expect("the statistics can be serialized");
         file.write(|path| save(path, &json))?;
+    }
+    if let Some(profile) = profile {
+        profile.write()?;
     }
     match warnings.into_iter().next() {
         _ if matches!(destination, Destination::None) => Ok(interrupt.exit()),

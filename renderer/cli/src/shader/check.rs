@@ -2,6 +2,7 @@
 //! and lists its parameters and cost.
 
 use super::faults::Faults;
+use super::positions::PositionArgs;
 use super::{SourceArgs, compile, point_shader, values};
 use crate::console::{self, count};
 use crate::output::to_stdout;
@@ -27,10 +28,11 @@ Examples:
   lightbound shader check ward.wgsl              (of the library, if no such file exists)
   lightbound shader check ward.wgsl --target sse
   lightbound shader check fog.wgsl               (the density of a medium)
+  lightbound shader check fog.wgsl --p -2..2,0..1,-2..2
   lightbound shader check velvet.wgsl --faults   (where a division by zero is not excluded)
 
 Without --target, instructions are counted for every instruction set. A density is sampled and
-bounded in the unit cube, with the default parameters.
+bounded in the unit cube, or in the box of --p, with the default parameters.
 The row `faults` says in which lines a division by zero, a NaN or an infinite value is possible, for
 all directions and all parameters in their ranges, or that it is proved that there are none. For
 each one that affects a result, a warning names line, column and values.
@@ -45,6 +47,9 @@ pub struct Args {
     #[command(flatten)]
     source: SourceArgs,
 
+    #[command(flatten)]
+    positions: PositionArgs,
+
     /// List also the operations that fail without effect on the result, and those for which no
     /// fault was found but none could be excluded
     #[arg(long)]
@@ -57,18 +62,19 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let text = args.source.read()?;
     let shader = Shader::parse(&name, &text)?;
     let settings = args.source.overrides(&shader)?;
+    let bounds = args.positions.bounds(&shader)?;
     let point = evaluated_function(&shader, &settings)?;
     let time = median_time(|| {
         compile(&evaluated_function(&Shader::parse(&name, &text)?, &settings)?, target)
     })?;
     let faults = match shader.textures().is_empty() {
-        true => Some(Faults::find(&shader, &settings)?),
+        true => Some(Faults::find(&shader, &settings, bounds)?),
         false => None,
     };
     let mut checks = match missing_input(&shader) {
         Some(missing_input) => Checks::skipped(&shader, &missing_input),
         None if shader.kind() == ShaderKind::Density => {
-            Checks::density(&shader, &settings, target)?
+            Checks::density(&shader, &settings, target, bounds, args.positions.name())?
         }
         None => {
             let is_reported = faults.as_ref().is_some_and(Faults::reach_integrand);
@@ -219,14 +225,20 @@ impl Checks {
         Ok(checks)
     }
 
-    /// Checks a density in the unit cube, where media are by default.
-    fn density(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
-        /// Cells of the cube in which the density is bounded.
+    /// Checks a density in a box, which messages call `place`.
+    fn density(
+        shader: &Shader,
+        settings: &Settings,
+        target: Target,
+        bounds: Aabb,
+        place: &str,
+    ) -> Result<Checks, Error> {
+        /// Cells of the box in which the density is bounded.
         const CELLS: usize = 4096;
         let parameters =
             values::require_all(shader.parameters(), values::defaults(shader.parameters()))?;
         let medium = ShaderFieldSettings {
-            bounds: Aabb { min: Vec3::ZERO, max: Vec3::ONE },
+            bounds,
             render_from_medium: Transform::IDENTITY,
             extinction: Vec3::ONE,
             albedo: Vec3::ZERO,
@@ -235,7 +247,7 @@ impl Checks {
         let values = ParameterValues::from_words(&parameters);
         let field = ShaderField::new(shader, settings, values, vec![], medium)?;
         let mut points = Vec::new();
-        field.evaluate(&positions(POINTS), &mut points);
+        field.evaluate(&positions(POINTS, bounds), &mut points);
         let [min, max] = points.iter().fold([f32::INFINITY, 0.0], |[min, max], point| {
             let density = point.extinction.x;
             [density.min(min), density.max(max)]
@@ -245,37 +257,35 @@ impl Checks {
         let [_, bound] = majorants.density_range();
         let mut warnings = Vec::new();
         if max == 0.0 {
-            warnings.push("the density is 0 at all sampled positions of the unit cube".into());
+            warnings.push(format!("the density is 0 at all sampled positions of {place}"));
         }
         let mut failed = !max.is_finite();
         if failed {
-            warnings.push(
-                "the density is infinite at a sampled position of the unit cube: limit it with min"
-                    .into(),
-            );
+            warnings.push(format!(
+                "the density is infinite at a sampled position of {place}: limit it with min"
+            ));
         }
         if !bound.is_finite() {
-            warnings.push(
-                "the density has no upper bound in the unit cube, so the medium cannot be \
-                 rendered there: limit it with min, also where a division by 0 is possible"
-                    .into(),
-            );
+            warnings.push(format!(
+                "the density has no upper bound in {place}, so the medium cannot be rendered \
+                 there: limit it with min, also where a division by 0 is possible"
+            ));
         }
-        let values = format!("from {min} to {max} at {POINTS} positions in the unit cube");
+        let values = format!("from {min} to {max} at {POINTS} positions in {place}");
         let bound = match bound.is_finite() {
-            true => format!("at most {bound} in the unit cube"),
-            false => "none in the unit cube".into(),
+            true => format!("at most {bound} in {place}"),
+            false => format!("none in {place}"),
         };
         let mut properties = vec![("values", values), ("bound", bound)];
-        for (name, [min, max]) in ranges_of_colours(shader, settings, &parameters, target)? {
+        for (name, [min, max]) in ranges_of_colours(shader, settings, &parameters, target, bounds)?
+        {
             properties.push((name, format!("from {min} to {max}")));
             if max == 0.0 {
-                warnings.push(format!("the {name} is 0 at all sampled positions of the unit cube"));
+                warnings.push(format!("the {name} is 0 at all sampled positions of {place}"));
             }
             if !max.is_finite() {
                 warnings.push(format!(
-                    "the {name} is infinite at a sampled position of the unit cube: limit it with \
-                     min"
+                    "the {name} is infinite at a sampled position of {place}: limit it with min"
                 ));
                 failed = true;
             }
@@ -287,19 +297,20 @@ impl Checks {
 /// The sampler of a shader without `sample` and `pdf`.
 const BOUNDS_SAMPLER: &str = "derived from bounds";
 
-/// Returns the ranges of all channels of `fn albedo` and `fn emission` of a density over the unit
-/// cube, if the shader has them. Values are as the renderer clamps them.
+/// Returns the ranges of all channels of `fn albedo` and `fn emission` of a density over a box, if the shader has them. Values are as the renderer clamps them.
 fn ranges_of_colours(
     shader: &Shader,
     settings: &Settings,
     parameters: &[u32],
     target: Target,
+    bounds: Aabb,
 ) -> Result<Vec<(&'static str, [f32; 2])>, Error> {
     let kernel = compile(&medium::properties(shader, settings)?, target)?;
     // Poles are often at faces or at the centre, which are not bounded as those of the density are.
     let grid =
         (0..125).map(|i| 0.25 * Vec3::from_array([i % 5, i / 5 % 5, i / 25].map(|i| i as f32)));
-    let points: Vec<Vec3> = positions(POINTS).into_iter().chain(grid).collect();
+    let grid = grid.map(|unit| position(bounds, unit));
+    let points: Vec<Vec3> = positions(POINTS, bounds).into_iter().chain(grid).collect();
     let mut inputs = Batch::new(target, kernel.inputs().len(), points.len());
     let mut outputs = Batch::new(target, kernel.outputs().len(), points.len());
     for (row, p) in points.iter().enumerate() {
@@ -325,14 +336,19 @@ fn ranges_of_colours(
 /// Positions at which a density is sampled.
 const POINTS: usize = 4096;
 
-/// Positions that fill the unit cube evenly: the sequence R₃ of Roberts 2018, *The unreasonable
+/// Positions that fill a box evenly: the sequence R₃ of Roberts 2018, *The unreasonable
 /// effectiveness of quasirandom sequences*.
-fn positions(count: usize) -> Vec<Vec3> {
+fn positions(count: usize, bounds: Aabb) -> Vec<Vec3> {
     /// 1/x, 1/x² and 1/x³ for the root x of x⁴ = x + 1.
     const STEPS: [f64; 3] =
         [0.819_172_513_396_164_4, 0.671_043_606_703_789_2, 0.549_700_477_901_970_3];
-    let position = |i: usize| STEPS.map(|step| (0.5 + i as f64 * step).fract() as f32);
-    (0..count).map(|i| Vec3::from_array(position(i))).collect()
+    let unit = |i: usize| STEPS.map(|step| (0.5 + i as f64 * step).fract() as f32);
+    (0..count).map(|i| position(bounds, Vec3::from_array(unit(i)))).collect()
+}
+
+/// The position in a box with these coordinates relative to it.
+fn position(bounds: Aabb, unit: Vec3) -> Vec3 {
+    (bounds.min + (bounds.max - bounds.min) * unit).min(bounds.max)
 }
 
 /// The function that the renderer evaluates most: s, or the properties of a medium.

@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::console;
 use lightbound::material::parameters::format_number;
+use lightbound::math::{Aabb, Vec3};
 use lightbound_shader::faults::{
     self, Fault, FaultKind, Outcome, UNLIMITED, Witness, WitnessInput,
 };
@@ -16,8 +17,14 @@ pub(super) struct Faults<'a> {
 }
 
 impl<'a> Faults<'a> {
-    /// Checks all functions that the renderer calls.
-    pub fn find(shader: &'a Shader, settings: &Settings) -> Result<Faults<'a>, Error> {
+    /// Checks all functions that the renderer calls, those of a density for positions in a box.
+    pub fn find(
+        shader: &'a Shader,
+        settings: &Settings,
+        bounds: Aabb,
+    ) -> Result<Faults<'a>, Error> {
+        let [min, max] = [bounds.min, bounds.max].map(|p: Vec3| p.to_array());
+        let positions = [0, 1, 2].map(|axis| [min[axis], max[axis]]);
         let mut entries = match shader.kind() {
             ShaderKind::Brdf => vec![("brdf", Entry::Integrand)],
             ShaderKind::Phase => vec![("phase", Entry::Integrand)],
@@ -34,7 +41,9 @@ impl<'a> Faults<'a> {
         }
         let reports = entries
             .into_iter()
-            .map(|(name, entry)| Ok((name, entry, faults::find(shader, entry, settings)?)))
+            .map(|(name, entry)| {
+                Ok((name, entry, faults::find(shader, entry, settings, positions)?))
+            })
             .collect::<Result<_, Error>>()?;
         Ok(Faults { shader, reports })
     }

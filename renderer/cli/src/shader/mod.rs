@@ -10,6 +10,7 @@ mod faults;
 mod files;
 mod inputs;
 mod list;
+mod positions;
 mod preview;
 mod show;
 mod specialize;

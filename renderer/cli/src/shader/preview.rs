@@ -1,9 +1,10 @@
 //! `lightbound shader preview`: renders a preview of a material or a medium.
 //!
-//! The scene is an ordinary file, `studio.pbrt` with `ball.pbrt` or `cube.pbrt`, to which the
+//! The scene is an ordinary file, `studio.pbrt` with `ball.pbrt` or a box, to which the
 //! material or the medium is added as a user would write it. So previews have all features of
 //! rendering, and the shader looks as it does in scenes.
 
+use super::positions::PositionArgs;
 use super::{Assignment, SourceArgs, is_stdin, output, parse_assignment, values};
 use crate::console::ProgressFormat;
 use crate::numbers::integer;
@@ -12,6 +13,7 @@ use crate::render::{
 };
 use crate::{Error, Exit};
 use lightbound::accel::AccelKind;
+use lightbound::math::Aabb;
 use lightbound_pbrt::diagnostics;
 use lightbound_shader::{Parameter, Scalar, Shader, ShaderKind};
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ Examples:
   lightbound shader preview ward --set kd=0.5,0.1,0.05 --set alpha_x=0.05
   lightbound shader preview ward --texture kd=wood.png --spp 256 --size 800
   lightbound shader preview fog.wgsl --spp 256           the density of a medium
+  lightbound shader preview fog.wgsl --p -2..2,0..1,-2..2
   lightbound shader preview henyey_greenstein --set g=0.8
 
 The scene has a ball and a bent sheet of the material, lit by a window and by narrow lamps. One lamp
@@ -31,10 +34,10 @@ is behind the sheet and shows transmission. The u direction, and thus the tangen
 pole that points up. Without --texture, a parameter `uv: vec2f` that is not set is the texture
 coordinates of the surface.
 
-For a density or a phase function, the scene has a cube of the medium instead: the unit cube of the
-density's space, with y up. The light is scattered 10 times per unit of density and side of the cube,
-and absorbed half of the time by media that emit light and have no `fn albedo`. A phase function gets
-a constant density, with 1.5 scatterings per side.";
+For a density or a phase function, the scene has a box of the medium instead: the unit cube of the
+density's space or the box of --p, with y up. The light is scattered 10 times per unit of density and
+longest side of the box, and absorbed half of the time by media that emit light and have no
+`fn albedo`. A phase function gets a constant density, with 1.5 scatterings per side.";
 
 /// Options of `shader preview`.
 #[derive(Debug, clap::Args)]
@@ -42,6 +45,9 @@ a constant density, with 1.5 scatterings per side.";
 pub struct Args {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    positions: PositionArgs,
 
     /// Image for a parameter or for a texture of the shader; sRGB for colours, linear for scalars
     #[arg(long, value_name = "NAME=FILE", value_parser = parse_assignment)]
@@ -76,15 +82,40 @@ pub struct Args {
 /// The scene, except for the integrator and the object.
 const STUDIO: &str = include_str!("studio.pbrt");
 
-/// The integrator and the object of a preview.
-fn scene_of_kind(kind: ShaderKind) -> [String; 2] {
+/// The integrator and the object of a preview. A medium fills the box `bounds`.
+fn scene_of_kind(kind: ShaderKind, bounds: Aabb) -> [String; 2] {
     let (integrator, depth, object) = match kind {
-        ShaderKind::Brdf => ("path", 5, include_str!("ball.pbrt")),
+        ShaderKind::Brdf => ("path", 5, include_str!("ball.pbrt").to_owned()),
         // Light leaves a bright medium after many scatterings.
-        ShaderKind::Phase | ShaderKind::Density => ("volpath", 64, include_str!("cube.pbrt")),
+        ShaderKind::Phase | ShaderKind::Density => ("volpath", 64, box_of_medium(bounds)),
     };
     let integrator = format!("Integrator \"{integrator}\" \"integer maxdepth\" [{depth}]\n");
-    [integrator, object.to_owned()]
+    [integrator, object]
+}
+
+/// A box in which y is up, with a longest side of 2 in the scene. The medium `preview` is appended,
+/// and has the space of the box as its own.
+fn box_of_medium(Aabb { min, max }: Aabb) -> String {
+    let scale = 2.0 / (max - min).max_element();
+    let base = 0.5 * (min + max).with_y(2.0 * min.y);
+    let corner = |i: u32| {
+        let [x, y, z] = [0, 1, 2].map(|axis| if i >> axis & 1 == 0 { min } else { max }[axis]);
+        format!("{x:?} {y:?} {z:?}")
+    };
+    let corners = (0..8).map(corner).collect::<Vec<_>>().join("  ");
+    format!(
+        "Translate 0.42 0 0.02  # above the floor, which would coincide with a face\n\
+         Rotate 25 0 0 1\n\
+         Scale {scale:?} {scale:?} {scale:?}\n\
+         Rotate 90 1 0 0\n\
+         Translate {:?} {:?} {:?}\n\
+         Material \"interface\"\n\
+         MediumInterface \"preview\" \"\"\n\
+         Shape \"trianglemesh\"\n  \"point3 P\" [{corners}]\n  \
+         \"integer indices\" [0 2 3  0 3 1  4 5 7  4 7 6  0 4 6  0 6 2  1 3 7  1 7 5  0 1 5  \
+         0 5 4  2 6 7  2 7 3]\n",
+        -base.x, -base.y, -base.z
+    )
 }
 
 /// The shader's name in the scene.
@@ -101,7 +132,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     output(Some(&file), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
     let text = source.read()?;
     let mut shader = Shader::parse(&source.name(), &text)?;
-    let [integrator, object] = scene_of_kind(shader.kind());
+    let bounds = args.positions.bounds(&shader)?;
+    let [integrator, object] = scene_of_kind(shader.kind(), bounds);
     let mut scene = [integrator, STUDIO.to_owned(), object]
         .map(|text| ("the scene of previews".to_owned(), text))
         .to_vec();
@@ -109,14 +141,19 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         scene.push((format!("--texture {name}={file}"), texture_declaration(&shader, name, file)?));
     }
     let declared = match with_surface_uv(&shader, &text, args)? {
-        None => declaration(&shader, source, &args.texture)?,
+        None => declaration(&shader, source, &args.texture, bounds)?,
         Some(computed) => {
             let is_override = |(name, _): &&Assignment| {
                 shader.overrides().iter().any(|declared| declared.name == *name)
             };
             let set = source.set.iter().filter(is_override).cloned().collect();
             shader = computed;
-            declaration(&shader, &SourceArgs { file: source.file.clone(), target: None, set }, &[])?
+            declaration(
+                &shader,
+                &SourceArgs { file: source.file.clone(), target: None, set },
+                &[],
+                bounds,
+            )?
         }
     };
     scene.push((source.name(), declared));
@@ -144,6 +181,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         threads: args.threads,
         accel: AccelKind::Auto,
         target: source.target,
+        shader_profile: render::ShaderProfileArgs::default(),
         work: WorkArgs::default(),
         strict: false,
     };
@@ -209,11 +247,12 @@ fn declaration(
     shader: &Shader,
     source: &SourceArgs,
     images: &[Assignment],
+    bounds: Aabb,
 ) -> Result<String, Error> {
     let (settings, _) = source.settings(shader)?;
     let words = parameter_words(shader, source)?;
     super::images(shader, images)?;
-    let mut text = head(shader);
+    let mut text = head(shader, bounds);
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");
     }
@@ -242,7 +281,7 @@ fn declaration(
 }
 
 /// The declaration without the parameters of the shader.
-fn head(shader: &Shader) -> String {
+fn head(shader: &Shader, bounds: Aabb) -> String {
     let medium = |medium_type, shader, [sigma_s, sigma_a]: [f32; 2]| {
         format!(
             "MakeNamedMedium \"preview\" \"string type\" [\"{medium_type}\"] \
@@ -255,11 +294,17 @@ fn head(shader: &Shader) -> String {
         ShaderKind::Brdf => format!(
             "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
         ),
-        // The sides of the cube have a length of 2.
+        // The longest sides of the box have a length of 2.
         ShaderKind::Phase => medium("homogeneous", "phase", [0.75, 0.0]),
         ShaderKind::Density => {
             let absorbs = shader.has_emission() && !shader.has_albedo();
-            medium("shader", "filename", if absorbs { [2.5, 2.5] } else { [5.0, 0.0] })
+            let Aabb { min, max } = bounds;
+            let medium =
+                medium("shader", "filename", if absorbs { [2.5, 2.5] } else { [5.0, 0.0] });
+            format!(
+                "{medium}  \"point3 p0\" [{:?} {:?} {:?}] \"point3 p1\" [{:?} {:?} {:?}]\n",
+                min.x, min.y, min.z, max.x, max.y, max.z
+            )
         }
     }
 }
@@ -313,6 +358,7 @@ fn format_word(scalar: Scalar, bits: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lightbound::math::Vec3;
 
     #[test]
     fn default_output_is_named_after_the_shader() {
@@ -340,8 +386,9 @@ mod tests {
         let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
             let set = set.iter().copied().map(pair).collect();
             let images: Vec<_> = images.iter().copied().map(pair).collect();
-            declaration(&shader, &SourceArgs { file: "a.wgsl".into(), target: None, set }, &images)
-                .map_err(|error| error.to_string())
+            let source = SourceArgs { file: "a.wgsl".into(), target: None, set };
+            let bounds = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
+            declaration(&shader, &source, &images, bounds).map_err(|error| error.to_string())
         };
         let head = format!(
             "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"

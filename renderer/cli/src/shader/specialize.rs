@@ -6,6 +6,7 @@ use super::{Assignment, SourceArgs, output, parse_assignment};
 use crate::output::to_stdout;
 use crate::{Error, Exit};
 use clap::ValueEnum;
+use lightbound::material::ShaderProfile;
 use lightbound::material::parameters::format_table;
 use lightbound_image::write::save;
 use lightbound_shader::backend::MachineCode;
@@ -16,9 +17,11 @@ use lightbound_shader::ir::Function;
 use lightbound_shader::lift::{BoundSides, Options};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::scattering::Functions;
+use lightbound_shader::specialize::zeros::Versions;
 use lightbound_shader::{Parameter, Scalar, Settings, Setup, Shader, ShaderKind, Target, passes};
 use lightbound_study::cost::throughput;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -26,6 +29,7 @@ Examples:
   lightbound shader specialize phong --set ks=0
   lightbound shader specialize coated_diffuse --set alpha=0.1 --assume kd=0..0.5
   lightbound shader specialize hair --set beta_m=0.3 --set beta_n=0.3 --target sse
+  lightbound shader specialize phong --set kd=0.4 --profile scene.profile
   lightbound shader specialize phong --set ks=0 --stage ir
   lightbound shader specialize phong --set ks=0 --stage asm --of bound
 
@@ -33,7 +37,7 @@ The renderer specializes materials in this way for their constant parameters. Sp
 computes the same numbers; only signs of zeros may differ. Each row of the table is a step: any
 parameters in their declared ranges, then the constants of --set, then the ranges of --assume.
 Columns are static machine instructions of a SIMD group, the cycles that a throughput model of a
-Skylake core predicts if each of them runs once, bytes of code, and the time to derive and compile
+Skylake core predicts if each of them runs once (with --profile, the expected ones), bytes of code, and the time to derive and compile
 it. `upper bound` is that of s over directions of light, with all relations.";
 
 /// Options of `shader specialize`.
@@ -46,6 +50,12 @@ pub struct Args {
     /// Range of a parameter
     #[arg(long, value_name = "NAME=LO..HI", value_parser = parse_assignment)]
     assume: Vec<Assignment>,
+
+    /// Add tests for zero that a profile of `lightbound render --profile-shaders` justifies
+    ///
+    /// The constants of --set must be those of a material of the scene.
+    #[arg(long, value_name = "FILE", conflicts_with = "stage")]
+    profile: Option<PathBuf>,
 
     /// Print the specialized s or density at a stage of compilation: ir, lowered, asm, c or c-scalar
     #[arg(long, value_enum)]
@@ -92,7 +102,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             let [point, bound] = specializer.integrand(known)?;
             format_stage(if args.of == Form::Point { &point } else { &bound }, stage, target)
         }
-        None => table(&specializer, &steps, isa, target)?,
+        None => {
+            let profile = args.profile.as_deref().map(read_profile).transpose()?;
+            table(&specializer, &steps, profile.as_ref(), isa, target)?
+        }
     };
     match output {
         Some(output) => output.write(|path| save(path, text.as_bytes()))?,
@@ -210,10 +223,63 @@ impl Specializer<'_> {
     }
 }
 
+/// A profile with its file.
+struct Profile<'a> {
+    path: &'a Path,
+    profile: ShaderProfile,
+}
+
+fn read_profile(path: &Path) -> Result<Profile<'_>, Error> {
+    let json = fs::read(path).map_err(|error| Error::Data {
+        message: format!("{}: cannot be read ({error})", path.display()),
+        help: "name a file written by `lightbound render --profile-shaders FILE`".into(),
+    })?;
+    let profile = ShaderProfile::parse(&json).map_err(|error| Error::Data {
+        message: format!("{}: {error}", path.display()),
+        help: "write a profile with `lightbound render --profile-shaders FILE`".into(),
+    })?;
+    Ok(Profile { path, profile })
+}
+
+impl Profile<'_> {
+    /// The functions s with density, and sampling, with tests for zero, and the fractions of the
+    /// cost that are expected.
+    fn versions(
+        &self,
+        specializer: &Specializer<'_>,
+        known: &[Bounds],
+        target: Target,
+    ) -> Result<[(Function, f64); 2], Error> {
+        let Some(functions) = &specializer.functions else {
+            return Err(Error::option(
+                "--profile applies to materials and phase functions",
+                "omit it",
+            ));
+        };
+        let (functions, members) = functions.specialize(known);
+        let candidates = functions.zero_candidates(&members);
+        let counts = self
+            .profile
+            .counts(specializer.shader.name(), &candidates, target.lanes())
+            .map_err(|error| Error::Data {
+                message: format!("{}: {error}", self.path.display()),
+                help: "give the constants of a material of the profiled scene with --set, and the \
+                       instruction set with --target"
+                    .into(),
+            })?;
+        let [evaluate, scatter] = counts.map(|counts| match candidates.versions(&counts) {
+            Some(Versions { function, expected_cost: [new, old], .. }) => (function, new / old),
+            None => (functions.evaluate.clone(), 1.0),
+        });
+        Ok([evaluate, (functions.scatter_with(&scatter.0), scatter.1)])
+    }
+}
+
 /// A row for each function and step.
 fn table(
     specializer: &Specializer<'_>,
     steps: &[Step],
+    profile: Option<&Profile<'_>>,
     isa: Isa,
     target: Target,
 ) -> Result<String, Error> {
@@ -228,7 +294,25 @@ fn table(
             let time = derivation + start.elapsed();
             (*function, Cost::of(&code), 1e3 * time.as_secs_f64())
         });
-        columns.push((name, costs.collect::<Vec<_>>()));
+        columns.push((name.as_str(), costs.collect::<Vec<_>>()));
+    }
+    if let (Some(profile), Some((_, known))) = (profile, steps.last()) {
+        let start = Instant::now();
+        let versions = profile.versions(specializer, known, target)?;
+        let derivation = start.elapsed() / versions.len() as u32;
+        let (_, last) = columns.last().expect("there is the general step");
+        let mut costs = last.clone();
+        for (name, (function, ratio)) in std::iter::zip(["s and density", "sample"], versions) {
+            let (_, cost, ms) = costs
+                .iter_mut()
+                .find(|(function, ..)| *function == name)
+                .expect("materials have these functions");
+            let start = Instant::now();
+            let code = Code::compile(&passes::lower(&function), isa);
+            *ms = 1e3 * (derivation + start.elapsed()).as_secs_f64();
+            *cost = Cost { cycles: cost.cycles * ratio, ..Cost::of(&code) };
+        }
+        columns.push(("--profile", costs));
     }
     let header = ["", "parameters", "instructions", "", "cycles", "bytes", "ms"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
@@ -238,7 +322,7 @@ fn table(
             let change = cost.instructions as f64 / general.instructions as f64 - 1.0;
             rows.push(vec![
                 if step == 0 { (*function).to_owned() } else { String::new() },
-                (*name).clone(),
+                (*name).to_owned(),
                 cost.instructions.to_string(),
                 if step == 0 { String::new() } else { format!("{:+.1} %", 100.0 * change) },
                 format!("{:.1}", cost.cycles),
@@ -255,6 +339,7 @@ fn table(
     ))
 }
 
+#[derive(Clone)]
 struct Cost {
     instructions: usize,
     cycles: f64,

@@ -320,6 +320,7 @@ mod tests {
                 let wo = surface.frame.local_direction(-ray.d);
                 let interaction = (output.surface(lane), output.wo.get(lane));
                 assert_eq!(interaction, (surface, wo), "{hit:?}");
+                assert_eq!(geometry.geometric_normal(hit, ray.d), surface.ng, "{hit:?}");
             }
         }
     }

@@ -389,6 +389,14 @@ impl Mesh {
         }
     }
 
+    /// Computes the unit normal of the front of a triangle at `time`, seconds; `None` if vertex
+    /// normals determine the front.
+    pub(super) fn winding_normal(&self, element: u32, time: f32) -> Option<Vec3> {
+        let (p, winding) = (self.vertices_at(element, time), self.winding());
+        let triangle = TriangleVertices { p, n: NO_NORMALS, uv: DEFAULT_UVS, winding };
+        self.normals.is_empty().then(|| triangle.normal())
+    }
+
     /// Returns 1 if triangles are counter-clockwise from the front, else −1.
     pub(super) fn winding(&self) -> f32 {
         if self.mirrored { -1.0 } else { 1.0 }
@@ -428,6 +436,7 @@ impl TriangleVertices {
     }
 
     /// Computes the unit normal of the front.
+    #[inline]
     fn normal(&self) -> Vec3 {
         let n = self.fast_normal();
         if !n.is_nan() {

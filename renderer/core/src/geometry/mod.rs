@@ -441,6 +441,18 @@ impl Geometry {
         Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
     }
 
+    /// Computes the geometric normal of [`Geometry::surface`].
+    pub fn geometric_normal(&self, hit: &Hit, d: Vec3) -> Vec3 {
+        let primitive = &self.primitives[hit.primitive as usize];
+        let normal = match &primitive.shape {
+            Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
+                mesh.winding_normal(hit.element, hit.time)
+            }
+            _ => None,
+        };
+        normal.map_or_else(|| self.surface(hit, d).ng, |normal| primitive.normal_sign() * normal)
+    }
+
     /// Returns the transform from the space of an instance's group to render space at `time`,
     /// seconds.
     #[inline]

@@ -2,11 +2,8 @@
 
 use crate::geometry::Hit;
 use crate::material::Material;
-use crate::medium::{
-    ChannelWeights, MediumInterface, Tracker, Tracking, TrackingCounts, Walk, WalkCounts,
-};
+use crate::medium::{MediumInterface, Tracker, Tracking, TrackingCounts, Walk};
 use crate::scene::Scene;
-use lightbound_math::sampling::RandomStream;
 use lightbound_math::{Ray, Vec3};
 
 /// Greatest distance along the ray between surfaces that coincide except for rounding, relative to
@@ -130,28 +127,6 @@ impl<'a> MediumRays<'a> {
     }
 }
 
-impl Walk {
-    /// Creates the walk of ray `index` from a vertex in a medium. The path has weights `weights` so
-    /// far.
-    pub(super) fn new(
-        index: u32,
-        medium: u32,
-        weights: ChannelWeights,
-        random: RandomStream,
-    ) -> Walk {
-        Walk {
-            index,
-            medium,
-            segment: [0.0; 2],
-            weights,
-            random,
-            emission: Vec3::ZERO,
-            collision: None,
-            counts: WalkCounts::default(),
-        }
-    }
-}
-
 /// Returns whether rays pass through media or interfaces between them.
 pub(super) fn has_media(scene: &Scene) -> bool {
     !scene.media.is_empty() || has_interfaces(scene)
@@ -183,7 +158,7 @@ fn is_at_start(scene: &Scene, ray: &Ray, hit: &Hit) -> bool {
 /// if the surface does not separate media.
 pub(super) fn medium_beyond(scene: &Scene, hit: &Hit, d: Vec3, medium: u32) -> u32 {
     match &scene.geometry.primitives[hit.primitive as usize].media {
-        Some(media) => medium_index(media.on_side(scene.geometry.surface(hit, d).ng, d)),
+        Some(media) => medium_index(media.on_side(scene.geometry.geometric_normal(hit, d), d)),
         None => medium,
     }
 }

@@ -10,7 +10,8 @@ use crate::settings::{IntegratorSettings, RenderSettings};
 use crate::{Scene, SceneBuilder};
 use lightbound_math::{Aabb, Transform, Vec3, vec3};
 
-/// Cells of density 0.1 and 2, with chromatic albedo and emission.
+/// Cells of density 0.1 and 2, the other way round in the third channel, with chromatic albedo and
+/// emission.
 #[derive(Clone, Copy, Debug)]
 pub struct Checker {
     pub extinction: Vec3,
@@ -19,9 +20,9 @@ pub struct Checker {
 }
 
 impl Checker {
-    pub fn density(p: Vec3) -> f32 {
+    pub fn density(p: Vec3) -> Vec3 {
         let cell = (3.0 * p + 0.5).floor().element_sum();
-        if cell.rem_euclid(2.0) == 0.0 { 2.0 } else { 0.1 }
+        if cell.rem_euclid(2.0) == 0.0 { vec3(2.0, 2.0, 0.1) } else { vec3(0.1, 0.1, 2.0) }
     }
 }
 
@@ -36,6 +37,10 @@ impl Field for Checker {
 
     fn extinction(&self) -> Vec3 {
         self.extinction
+    }
+
+    fn constant_albedo(&self) -> Option<Vec3> {
+        (!self.emits()).then_some(self.albedo)
     }
 
     fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {

@@ -17,7 +17,7 @@
 use super::ShadingCounts;
 use super::directions::DirectionPicker;
 use super::lane_set::LaneSet;
-use crate::material::{Program, ShaderBinding, ShaderInstance};
+use crate::material::{Program, ShaderBinding, ShaderInstance, ShaderKernel};
 use crate::texture::Lookup;
 use lightbound_math::{COLUMN_LEN, Column, Columns, Vec3, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Target, Texture};
@@ -122,6 +122,7 @@ impl<'a> ShadingBuffers<'a> {
     fn evaluate(&mut self, binding: &ShaderBinding) {
         self.copy_parameters(binding);
         run(&binding.program.evaluate, binding, &self.evaluate, &mut self.results);
+        binding.program.record(ShaderKernel::Evaluate, &self.evaluate, &self.results);
     }
 
     /// Evaluates the specular lobes of the BSDF, for the directions in `evaluate`.
@@ -315,6 +316,7 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
         } else {
             let kernel = &binding.program.scatter;
             run(kernel, binding, &buffers.scatter, &mut buffers.results);
+            binding.program.record(ShaderKernel::Scatter, &buffers.scatter, &buffers.results);
             buffers.counts += count(kernel, &buffers.results, None);
         }
         SampledBatch(PreparedBatch { buffers, binding })

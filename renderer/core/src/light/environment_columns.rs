@@ -5,7 +5,7 @@
 //! group overlap, and the arithmetic between them compiles to SIMD instructions. It calls the
 //! functions for a single direction, so results are bit-identical.
 
-use super::environment::{Environment, EnvironmentImage, EnvironmentKind};
+use super::environment::{Environment, EnvironmentImage, EnvironmentKind, EnvironmentPart};
 use super::{Light, LightColumns};
 use crate::geometry::InteractionColumns;
 use fearless_simd::{Level, Simd, dispatch};
@@ -47,16 +47,42 @@ impl Environment {
             samples.pdf = [0.0; COLUMN_LEN];
             return;
         };
-        let (squares, densities) = distribution.sample_columns(u);
-        let mut texels = [0; COLUMN_LEN];
-        dispatch!(Level::new(), simd => sample_directions(
-            simd, image, points, (&squares, &densities), probability, samples, &mut texels
-        ));
-        for (lane, index) in texels.into_iter().enumerate() {
-            samples.radiance.set(lane, image.texels[index as usize].radiance);
+        image.light_samples(points, distribution.sample_columns(u), probability, samples);
+    }
+
+    /// Samples a [part](Self::part) of the light for each point of a group, as
+    /// [`Self::sample_part`] does. Lanes without a part get density 0.
+    pub fn sample_part_columns(
+        &self,
+        parts: &[Option<&EnvironmentPart>; COLUMN_LEN],
+        points: &InteractionColumns,
+        u: &Columns<2>,
+        probability: &Column,
+        samples: &mut LightColumns,
+    ) {
+        let image = match &self.kind {
+            EnvironmentKind::Image(image) => image.distribution.as_ref().map(|d| (image, d)),
+            EnvironmentKind::Constant => None,
+        };
+        let Some((image, distribution)) = image else {
+            samples.pdf = [0.0; COLUMN_LEN];
+            for (lane, part) in parts.iter().enumerate() {
+                if let Some(light) = part.and_then(|part| self.sample_part(part, u.get(lane))) {
+                    let pdf = probability[lane] * light.pdf;
+                    samples.set(lane, &light, pdf, &points.frame(lane));
+                }
+            }
+            return;
+        };
+        let (mut squares, mut densities) = (Columns::ZERO, [0.0; COLUMN_LEN]);
+        for (lane, part) in parts.iter().enumerate() {
+            if let Some(EnvironmentPart::Image(part)) = part {
+                let (p, density) = distribution.sample_part(part, u.get(lane));
+                squares.set(lane, p);
+                densities[lane] = density;
+            }
         }
-        samples.shadow_tmax = [f32::INFINITY; COLUMN_LEN];
-        samples.delta = 0;
+        image.light_samples(points, (squares, densities), probability, samples);
     }
 
     /// Returns the radiance from each of the unit directions `wi`, and the densities of sampling
@@ -79,6 +105,28 @@ impl Environment {
             columns.pdf[lane] *= texel.density;
         }
         columns
+    }
+}
+
+impl EnvironmentImage {
+    /// Sets the light samples of a group, from positions in the square with their densities per
+    /// area.
+    fn light_samples(
+        &self,
+        points: &InteractionColumns,
+        (squares, densities): (Columns<2>, Column),
+        probability: &Column,
+        samples: &mut LightColumns,
+    ) {
+        let mut texels = [0; COLUMN_LEN];
+        dispatch!(Level::new(), simd => sample_directions(
+            simd, self, points, (&squares, &densities), probability, samples, &mut texels
+        ));
+        for (lane, index) in texels.into_iter().enumerate() {
+            samples.radiance.set(lane, self.texels[index as usize].radiance);
+        }
+        samples.shadow_tmax = [f32::INFINITY; COLUMN_LEN];
+        samples.delta = 0;
     }
 }
 
@@ -163,6 +211,36 @@ mod tests {
                     assert_eq!(radiance, expected.radiance);
                     assert_eq!(pdf, probability[lane] * expected.pdf);
                     assert_eq!(samples.shadow_tmax[lane], f32::INFINITY);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn samples_of_parts_are_those_of_single_points() {
+        let (mut samples, surfaces) = (LightColumns::default(), InteractionColumns::default());
+        let probability = [0.25; COLUMN_LEN];
+        for light in environments() {
+            let side = light.resolution().unwrap_or(8) as u32;
+            let part = |lane: u32| {
+                let first = [lane % side / 2, lane / 3 % side / 2];
+                (!lane.is_multiple_of(5)).then(|| light.part(first, [side, first[1] + 1], side))?
+            };
+            let parts: [_; COLUMN_LEN] = std::array::from_fn(|lane| part(lane as u32));
+            let parts = parts.each_ref().map(Option::as_ref);
+            let points: Vec<Vec2> = points(COLUMN_LEN as u32, 9).collect();
+            let mut u = Columns::ZERO;
+            points.iter().enumerate().for_each(|(lane, &point)| u.set(lane, point));
+            light.sample_part_columns(&parts, &surfaces, &u, &probability, &mut samples);
+            for lane in 0..COLUMN_LEN {
+                match parts[lane].and_then(|part| light.sample_part(part, points[lane])) {
+                    None => assert_eq!(samples.pdf[lane], 0.0),
+                    Some(expected) => {
+                        assert_eq!(samples.pdf[lane], 0.25 * expected.pdf);
+                        assert_eq!(samples.wi.get::<Vec3>(lane), expected.wi);
+                        assert_eq!(samples.radiance.get::<Vec3>(lane), expected.radiance);
+                        assert_eq!(samples.shadow_tmax[lane], f32::INFINITY);
+                    }
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use super::values::KnownWord;
 use super::{DispersiveIndex, ParameterValues, Setting};
-use crate::texture::Lookup;
+use crate::texture::{Extents, Lookup};
 use lightbound_shader::{Parameter, Scalar};
 use std::sync::Arc;
 
@@ -75,8 +75,8 @@ impl ShaderInstance {
     }
 
     /// Returns what is known about each word of the parameters.
-    pub fn known_words(&self) -> Vec<KnownWord> {
-        let mut words = self.values.known_words();
+    pub fn known_words(&self, extents: &mut Extents) -> Vec<KnownWord> {
+        let mut words = self.values.known_words(extents);
         if let Some(parameter) = &self.dispersive {
             words[parameter.word] = KnownWord::Unknown;
         }

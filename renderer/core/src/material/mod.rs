@@ -19,6 +19,7 @@ pub mod measured;
 pub mod parameters;
 mod program;
 pub mod self_check;
+mod shader_profile;
 mod specialization;
 mod specular;
 mod values;
@@ -29,6 +30,7 @@ pub use bump::BumpMap;
 pub use dispersion::{DispersiveIndex, PathWavelength};
 pub use instance::ShaderInstance;
 pub use program::{Program, ProgramError, ShaderBinding};
+pub use shader_profile::{ProfileError, Profiler, ShaderKernel, ShaderProfile};
 pub use specialization::specialize_programs;
 pub use specular::{Conductor, Specular, SpecularSample};
 pub use values::{ParameterValues, Setting};
@@ -71,6 +73,14 @@ impl Material {
     pub fn shader_mut(&mut self) -> Option<&mut ShaderInstance> {
         match self {
             Material::Surface { scattering, .. } => scattering.as_mut(),
+            Material::Mix { .. } | Material::Interface => None,
+        }
+    }
+
+    /// Returns the shader, if there is one.
+    pub fn shader(&self) -> Option<&ShaderInstance> {
+        match self {
+            Material::Surface { scattering, .. } => scattering.as_ref(),
             Material::Mix { .. } | Material::Interface => None,
         }
     }

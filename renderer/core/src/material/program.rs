@@ -1,19 +1,20 @@
 //! Compiled shaders.
 
+use super::shader_profile::{Recorder, ShaderKernel};
 use lightbound_math::{Vec2, Vec3};
-use lightbound_shader::bounding::{Frame, Integrand};
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, parameter_bounds};
 use lightbound_shader::builder::rewrite::depends;
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::Functions;
 use lightbound_shader::{
-    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
+    Arena, Batch, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
     ShaderKind, SurfaceSides, Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
 
 /// A compiled shader.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     /// Name of the shader's file.
     pub name: String,
@@ -40,6 +41,8 @@ pub struct Program {
     pub diffuse_words: Vec<usize>,
     /// Whether the shader has its own `sample` and `pdf`.
     pub has_sampler: bool,
+    /// Records calls of `evaluate` and `scatter`, if these are instrumented.
+    recorder: Option<Arc<Recorder>>,
     /// The parsed source.
     shader: Shader,
     settings: Settings,
@@ -106,6 +109,7 @@ impl Program {
             diffuse_words: scattering::diffuse_words(shader.members()),
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
+            recorder: None,
             shader: shader.clone(),
             settings: Settings { setup: Setup::Precomputed, ..settings.clone() },
             functions: Arc::new(functions),
@@ -145,11 +149,45 @@ impl Program {
             parameter_words: self.parameter_words,
             diffuse_words: self.diffuse_words.clone(),
             has_sampler: self.has_sampler,
+            recorder: None,
             shader: self.shader.clone(),
             settings: self.settings.clone(),
             functions: self.functions.clone(),
             known: Some(parameters),
         }))
+    }
+
+    /// Returns the program with other code that computes the same, and what records its calls.
+    pub(super) fn with_kernels(
+        &self,
+        [evaluate, scatter]: [Kernel; 2],
+        recorder: Option<Arc<Recorder>>,
+    ) -> Program {
+        Program { evaluate, scatter, recorder, ..self.clone() }
+    }
+
+    /// Returns the functions for settable parameters within bounds, and bounds on the words of the
+    /// members.
+    pub(super) fn functions_for(&self, settable: &[Bounds]) -> (Functions, Vec<Bounds>) {
+        self.functions.specialize(settable)
+    }
+
+    /// Returns the declared range of each word of the settable parameters.
+    pub(super) fn settable_ranges(&self) -> Vec<Bounds> {
+        let words =
+            |p: &Parameter| std::iter::repeat_n(parameter_bounds(p, Ranges::Declared), p.size);
+        self.settable.iter().flat_map(words).collect()
+    }
+
+    /// Records a call of `evaluate` or `scatter` with its results, if it is instrumented.
+    pub fn record(&self, which: ShaderKernel, inputs: &Batch, results: &Batch) {
+        if let Some(recorder) = &self.recorder {
+            let kernel = match which {
+                ShaderKernel::Evaluate => &self.evaluate,
+                ShaderKernel::Scatter => &self.scatter,
+            };
+            recorder.record(which, kernel, inputs, results);
+        }
     }
 
     /// Returns whether the program is specialized for values of parameters.

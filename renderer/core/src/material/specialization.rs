@@ -1,16 +1,18 @@
 //! Specialized programs: code for the parameters that materials have in a scene.
 //!
-//! Most parameters of a material are constant, and many are 0 or 1. Programs are compiled again
-//! for the values of each material, which shares its program with all materials that have the same
-//! constants. A shader with too many of them gets code for the zeros and ones among the constants;
-//! other constants stay parameters. Images do not depend on it, since specialized code computes the
+//! Most parameters of a material are constant, many are 0 or 1, and textures have a least and a
+//! greatest value (the dynamic bounds assumptions of Clarberg et al. 2010 §4.5). Programs are compiled
+//! again for the values of each material, which shares its program with all materials for which the
+//! same is known. A shader with too many of them gets code for the zeros and ones among the constants;
+//! other constants and textures stay parameters. Images do not depend on it, since specialized code computes the
 //! same numbers; but bounds are tighter, so that lights and directions sampled from them have other
 //! noise.
 
 use super::values::KnownWord;
 use super::{Program, ShaderBinding, ShaderInstance};
+use crate::texture::Extents;
 use lightbound_shader::bounding::{Ranges, parameter_bounds};
-use lightbound_shader::interval::Bounds;
+use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::{Arena, Parameter};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,12 +32,13 @@ pub fn specialize_programs<'a>(
     if uses.iter().all(Vec::is_empty) {
         return;
     }
-    let arena = Arena::new();
+    let (arena, mut extents) = (Arena::new(), Extents::default());
     let mut specialized = Vec::new();
     for (binding, instances) in std::iter::zip(shaders.drain(..), uses) {
         let mut general = None;
         let mut versions: HashMap<Vec<KnownWord>, Option<u32>> = HashMap::new();
-        let keys = keys(&instances.iter().map(|i| i.known_words()).collect::<Vec<_>>());
+        let words = instances.iter().map(|instance| instance.known_words(&mut extents));
+        let keys = keys(&words.collect::<Vec<_>>());
         for (instance, key) in std::iter::zip(instances, keys) {
             let version = match key {
                 None => None,
@@ -93,19 +96,24 @@ fn zeros_and_ones(words: &[KnownWord]) -> Vec<KnownWord> {
     let one = 1.0_f32.to_bits();
     let keep = |word: &KnownWord| match *word {
         KnownWord::Constant(x) if ![0, 1, one, TRUE].contains(&x) => KnownWord::InRange,
+        KnownWord::Between(_) => KnownWord::InRange,
         word => word,
     };
     words.iter().map(keep).collect()
 }
 
 /// Bounds on each word of the settable parameters.
-fn bounds(settable: &[Parameter], words: &[KnownWord]) -> Vec<Bounds> {
+pub(super) fn bounds(settable: &[Parameter], words: &[KnownWord]) -> Vec<Bounds> {
     let parameters = settable.iter().flat_map(|p| std::iter::repeat_n(p, p.size));
     let bounds = std::iter::zip(parameters, words).map(|(parameter, word)| {
         let range = parameter_bounds(parameter, Ranges::Declared);
         match *word {
             KnownWord::Constant(bits) => Bounds::constant(range.ty(), bits),
             KnownWord::InRange => range,
+            KnownWord::Between(ends) => {
+                let [low, high] = ends.map(f32::from_bits);
+                Bounds::Float(Floats::between(low, high))
+            }
             KnownWord::Unknown => Bounds::all(range.ty()),
         }
     });
@@ -116,8 +124,12 @@ fn bounds(settable: &[Parameter], words: &[KnownWord]) -> Vec<Bounds> {
 mod tests {
     use super::*;
     use crate::material::{Setting, library};
-    use crate::texture::{Param, Texture};
+    use crate::texture::{
+        ImageMap, ImageMapValue, Mapping, Param, Texture, TextureFilter, WrapMode,
+    };
+    use lightbound_image::{Channels, Image};
     use lightbound_math::Vec3;
+    use lightbound_shader::specialize::cost;
     use lightbound_shader::{Settings, Shader, Target};
 
     /// A binding of a library shader, and its instances with these values of a parameter; `None`
@@ -178,6 +190,40 @@ mod tests {
         assert_eq!(is_special, [false, true]);
         assert!(indices[..10_000].iter().all(|&index| index == 0));
         assert_eq!(indices[10_000..], [1, 0, 1]);
+    }
+
+    #[test]
+    fn textures_are_as_good_as_constants_where_they_do_not_vary() {
+        let program = |texels: Option<[f32; 2]>| {
+            let (mut shaders, mut instances) = instances("openpbr", "coat_weight", &[Some(0.0)]);
+            if let Some(texels) = texels {
+                let image = Image::from_f32(2, 1, Channels::Grey, texels.to_vec());
+                let map = ImageMap {
+                    image: Arc::new(image),
+                    mapping: Mapping::UV,
+                    value: ImageMapValue::Float,
+                    wrap: WrapMode::Repeat,
+                    filter: TextureFilter::Bilinear,
+                    scale: 1.0,
+                    invert: false,
+                };
+                let value = Param::Texture(Arc::new(Texture::Image(map)));
+                let settings = shaders[0].program.settable.iter().map(|p| {
+                    let constant = || Setting::Constant(p.default.clone().unwrap());
+                    let is_texture = p.name == "coat_weight";
+                    (p, if is_texture { Setting::Varying(value.clone()) } else { constant() })
+                });
+                instances = vec![ShaderInstance::new(0, settings)];
+            }
+            specialize_programs(&mut shaders, instances.iter_mut());
+            shaders.remove(instances[0].shader as usize).program
+        };
+        let cost = |texels| cost(&program(texels).integrand().unwrap().point);
+        let constant = cost(None);
+        let [zero, low, any] =
+            [[0.0, 0.0], [0.0, 0.25], [0.0, 1.0]].map(|texels| cost(Some(texels)));
+        assert!(constant <= zero && zero < any / 2, "{constant} {zero} {any}");
+        assert!(zero < low && low <= any, "{zero} {low} {any}");
     }
 
     #[test]

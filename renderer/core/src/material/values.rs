@@ -1,6 +1,6 @@
 //! Values of the parameters of a shader. A value is a constant or a texture.
 
-use crate::texture::{Lookup, Param};
+use crate::texture::{Extents, Lookup, Param};
 use lightbound_math::Vec3;
 use lightbound_shader::{Parameter, Scalar};
 
@@ -21,6 +21,8 @@ pub enum KnownWord {
     Constant(u32),
     /// It is in the parameter's range.
     InRange,
+    /// It is a float within these bounds, given by their bits.
+    Between([u32; 2]),
     /// Nothing.
     Unknown,
 }
@@ -104,10 +106,12 @@ impl ParameterValues {
     }
 
     /// Returns what is known about each word.
-    pub fn known_words(&self) -> Vec<KnownWord> {
+    pub fn known_words(&self, extents: &mut Extents) -> Vec<KnownWord> {
         let mut words: Vec<_> = self.constants.iter().map(|&x| KnownWord::Constant(x)).collect();
         for v in &self.varying {
-            words[v.first as usize..][..v.size as usize].fill(KnownWord::InRange);
+            let extent = extents.of(&v.value);
+            let words = words[v.first as usize..][..v.size as usize].iter_mut().enumerate();
+            words.for_each(|(k, word)| *word = v.known(extent, k));
         }
         words
     }
@@ -165,6 +169,17 @@ impl ParameterValues {
 }
 
 impl VaryingParameter {
+    /// Returns what is known about a component, if the values of all channels are within `extent`.
+    fn known(&self, extent: [Vec3; 2], component: usize) -> KnownWord {
+        if self.scalar != Scalar::F32 {
+            return KnownWord::InRange;
+        }
+        // Clamping is monotone.
+        let ends = extent.map(|value| self.bits(value, component));
+        let range = self.range.map(|end| (end as f32).to_bits());
+        if ends == range { KnownWord::InRange } else { KnownWord::Between(ends) }
+    }
+
     /// Converts a channel to a word, clamped to the range; NaN becomes the minimum.
     #[inline]
     fn bits(&self, value: Vec3, channel: usize) -> u32 {

@@ -160,6 +160,10 @@ impl Field for CloudField {
         self.extinction
     }
 
+    fn constant_albedo(&self) -> Option<Vec3> {
+        Some(self.albedo)
+    }
+
     fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
         out.clear();
         out.extend(boxes.iter().map(|&b| self.density_range(b)));

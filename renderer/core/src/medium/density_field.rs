@@ -150,6 +150,10 @@ impl Field for DensityField {
         self.extinction
     }
 
+    fn constant_albedo(&self) -> Option<Vec3> {
+        (!self.emits()).then_some(self.albedo)
+    }
+
     fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
         out.clear();
         out.extend(boxes.iter().map(|&b| self.density.range(b)));

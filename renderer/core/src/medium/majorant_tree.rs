@@ -35,10 +35,19 @@ struct Node {
 pub struct Segment {
     /// Ray parameters of its ends.
     pub t: [f32; 2],
-    /// The cell, in the medium's own space.
-    pub cell: Aabb,
+    /// The cell; see [`MajorantTree::cell`].
+    pub cell: Cell,
     /// Minimum and maximum of the density in the cell.
     pub density: [f32; 2],
+}
+
+/// A cell of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Depth below the root.
+    level: u16,
+    /// Position among the cells of the level.
+    position: [u16; 3],
 }
 
 /// The segments of a ray, from its start to its end. Cells without a medium are left out.
@@ -51,6 +60,8 @@ pub struct Segments<'a> {
     t: [f32; 2],
     /// The inner nodes around the current point, from the root on.
     path: [Inner; MAX_LEVEL as usize],
+    /// Position of the last one among the cells of its level.
+    position: [u16; 3],
     /// Number of nodes in `path`.
     depth: usize,
 }
@@ -62,8 +73,6 @@ struct Inner {
     children: u32,
     /// Ray parameter where the ray leaves it.
     exit: f32,
-    /// Position among the cells of its level.
-    position: [u16; 3],
 }
 
 /// How a tree is built.
@@ -106,7 +115,7 @@ const CHUNK: usize = 256;
 impl Segment {
     /// No part of a ray.
     pub const EMPTY: Segment =
-        Segment { t: [0.0; 2], cell: Aabb { min: Vec3::ZERO, max: Vec3::ZERO }, density: [0.0; 2] };
+        Segment { t: [0.0; 2], cell: Cell { level: 0, position: [0; 3] }, density: [0.0; 2] };
 }
 
 impl Default for TreeOptions {
@@ -244,6 +253,15 @@ impl MajorantTree {
             .fold([0.0; 2], |sum, mean| [sum[0] + mean[0] / 8.0, sum[1] + mean[1] / 8.0])
     }
 
+    /// Returns the box of a cell, in the medium's own space.
+    pub fn cell(&self, Cell { level, position }: Cell) -> Aabb {
+        let bounds = self.bounds.unwrap_or(EVERYWHERE);
+        match level {
+            0 => bounds,
+            _ => cell(&bounds, (u32::from(level), position.map(u32::from))),
+        }
+    }
+
     /// Returns the segments between the parameters `t` of a ray in the medium's own space. `d` need
     /// not be a unit vector.
     pub fn segments(&self, o: Vec3, d: Vec3, t: [f32; 2]) -> Segments<'_> {
@@ -257,9 +275,9 @@ impl MajorantTree {
         };
         let mut path = [Inner::default(); MAX_LEVEL as usize];
         let children = self.nodes[0].children;
-        path[0] = Inner { children, exit: t[1], position: [0; 3] };
+        path[0] = Inner { children, exit: t[1] };
         let depth = usize::from(children != 0);
-        Segments { tree: self, o, d, inverse_d: 1.0 / d, t, path, depth }
+        Segments { tree: self, o, d, inverse_d: 1.0 / d, t, path, position: [0; 3], depth }
     }
 }
 
@@ -306,10 +324,15 @@ fn cell(bounds: &Aabb, (level, position): (u32, [u32; 3])) -> Aabb {
 fn plane(bounds: &Aabb, axis: usize, position: u32, level: u32) -> f32 {
     let (min, max) = (bounds.min[axis], bounds.max[axis]);
     let cells = 1u32 << level;
-    if position == cells {
-        return max;
-    }
-    (min + (max - min) * (position as f32 / cells as f32)).min(max)
+    if position == cells { max } else { inner_plane([min, max], position, level) }
+}
+
+/// [`plane`] between two cells.
+#[inline]
+fn inner_plane([min, max]: [f32; 2], position: u32, level: u32) -> f32 {
+    // 2⁻ˡ, as a product with it is exact.
+    let size = f32::from_bits((127 - level) << 23);
+    (min + (max - min) * (position as f32 * size)).min(max)
 }
 
 impl Candidate {
@@ -336,8 +359,7 @@ impl Ord for Candidate {
 }
 
 impl Segments<'_> {
-    /// Finds the leaf at the current point of the ray. Returns its bounds on the density, its cell,
-    /// and the ray parameter where the ray leaves it.
+    /// Finds the leaf at the current point of the ray, up to where the ray leaves it.
     #[inline]
     fn locate(&mut self) -> Segment {
         let t = self.t[0];
@@ -346,16 +368,19 @@ impl Segments<'_> {
         // Up to the smallest node that contains the point, then down.
         while self.depth > 1 && self.path[self.depth - 1].exit <= t {
             self.depth -= 1;
+            self.position = self.position.map(|position| position / 2);
         }
         if self.depth == 0 {
-            return Segment { t: self.t, cell: bounds, density: nodes[0].density };
+            return Segment { t: self.t, cell: Cell::default(), density: nodes[0].density };
         }
         loop {
-            let Inner { children, mut exit, position } = self.path[self.depth - 1];
+            let Inner { children, mut exit } = self.path[self.depth - 1];
+            let position = self.position;
             let level = self.depth as u32;
             let mut child = 0;
             let position: [u16; 3] = std::array::from_fn(|axis| {
-                let middle = plane(&bounds, axis, 2 * u32::from(position[axis]) + 1, level);
+                let ends = [bounds.min[axis], bounds.max[axis]];
+                let middle = inner_plane(ends, 2 * u32::from(position[axis]) + 1, level);
                 let crossing = (middle - self.o[axis]) * self.inverse_d[axis];
                 let is_upper = match self.d[axis] {
                     d if d > 0.0 => crossing <= t,
@@ -371,10 +396,11 @@ impl Segments<'_> {
             });
             let node = nodes[(children + child) as usize];
             if node.children == 0 {
-                let cell = cell(&bounds, (level, position.map(u32::from)));
+                let cell = Cell { level: level as u16, position };
                 return Segment { t: [t, exit], cell, density: node.density };
             }
-            self.path[self.depth] = Inner { children: node.children, exit, position };
+            self.path[self.depth] = Inner { children: node.children, exit };
+            self.position = position;
             self.depth += 1;
         }
     }
@@ -519,7 +545,8 @@ mod tests {
                 (covered, last) = (covered + end - start, end);
                 for step in &steps {
                     let p = o + (start + step * (end - start)) * d;
-                    let inside = p.max(segment.cell.min).min(segment.cell.max);
+                    let cell = tree.cell(segment.cell);
+                    let inside = p.max(cell.min).min(cell.max);
                     prop_assert!((p - inside).length() < 1e-5);
                     let density = ball.density(inside);
                     prop_assert!(segment.density[0] <= density && density <= segment.density[1]);

@@ -21,7 +21,7 @@ mod tracking;
 pub use cloud::CloudField;
 pub use density_field::{BlackBody, DensityField, Emission, Volume};
 pub use grid::{Grid, Sample};
-pub use majorant_tree::{MajorantTree, Segment, Segments, TreeOptions};
+pub use majorant_tree::{Cell, MajorantTree, Segment, Segments, TreeOptions};
 pub use rgb_field::RgbField;
 pub use shader_field::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 pub use sparse_grid::{LEAF_POINTS, SparseGrid};
@@ -61,6 +61,12 @@ pub trait Field: Debug + Send + Sync {
 
     /// Returns the extinction per unit of density, 1/m.
     fn extinction(&self) -> Vec3;
+
+    /// Returns the albedo if it is the same everywhere, and no point emits light. Then points need
+    /// no evaluation where the density is known.
+    fn constant_albedo(&self) -> Option<Vec3> {
+        None
+    }
 
     /// Computes the least and greatest density in each box, one item per box. Conservative: for
     /// each point in the box and each channel, the extinction of [`Field::evaluate`] is within
@@ -180,6 +186,10 @@ impl Field for Homogeneous {
 
     fn extinction(&self) -> Vec3 {
         self.0.extinction
+    }
+
+    fn constant_albedo(&self) -> Option<Vec3> {
+        (!self.emits()).then_some(self.0.albedo)
     }
 
     fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {

@@ -183,6 +183,10 @@ impl Field for ShaderField {
         self.settings.extinction
     }
 
+    fn constant_albedo(&self) -> Option<Vec3> {
+        (self.albedo.is_none() && !self.emits()).then_some(self.settings.albedo)
+    }
+
     fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
         let mut batch = BoxBatch::new(&self.bounding, boxes.len());
         for (row, b) in boxes.iter().enumerate() {

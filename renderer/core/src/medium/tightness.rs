@@ -57,7 +57,7 @@ mod tests {
             let phase = ShaderInstance::new(0, []);
             Medium::new("m".into(), Transform::IDENTITY, field, phase)
         };
-        let (extinction, albedo) = (vec3(1.0, 2.0, 0.5), Vec3::ONE);
+        let (extinction, albedo) = (vec3(1.0, 2.0, 0.05), Vec3::ONE);
         let checker = Checker { extinction, albedo, emission: Vec3::ZERO };
         // Bounds of the checker are 0.1 and 2 everywhere, and half of its volume is dense.
         let Tightness { mean, maximum } =

@@ -7,6 +7,11 @@
 //! closed form, and each tentative collision of the rest multiplies the estimate by the probability
 //! that it is null.
 //!
+//! **Decomposition.** The extinction is the sum of the minorant and a residual, and a collision is
+//! with one of them (Kutz, Habel, Li, Novák 2017, *Spectral and Decomposition Tracking*). With
+//! probability minorant / majorant, it is with the minorant. Then the field need not be evaluated,
+//! if its albedo is the same everywhere.
+//!
 //! **Channels.** Distances follow the extinction of one channel, the hero. All three channels are
 //! densities with which the path could have been sampled, and multiple importance sampling combines
 //! them: a contribution is divided by the mean density (Wilkie et al. 2014, *Hero Wavelength
@@ -17,7 +22,7 @@
 //! **Batches.** Rays in the same medium advance together to their next tentative collision, so that
 //! a [`Field`](super::Field) computes many points at a time.
 
-use super::{Medium, MediumPoint, Segment, Segments};
+use super::{MajorantTree, Medium, MediumPoint, Segment, Segments};
 use lightbound_math::sampling::RandomStream;
 use lightbound_math::{Ray, Vec3};
 use serde::{Deserialize, Serialize};
@@ -79,6 +84,8 @@ pub struct WalkCounts {
 pub struct TrackingCounts {
     /// Collisions where light is scattered or absorbed.
     pub collisions: u64,
+    /// Those among them with the minorant, where the medium was not evaluated.
+    pub minorant_collisions: u64,
     /// Null collisions of delta tracking.
     pub null_collisions: u64,
     /// Tentative collisions of ratio tracking.
@@ -123,12 +130,29 @@ impl ChannelWeights {
 impl Walk {
     /// No medium.
     pub const NO_MEDIUM: u32 = u32::MAX;
+
+    /// Creates the walk of ray `index` from a vertex in a medium. The path has weights `weights` so
+    /// far.
+    pub fn new(index: u32, medium: u32, weights: ChannelWeights, random: RandomStream) -> Walk {
+        Walk {
+            index,
+            medium,
+            segment: [0.0; 2],
+            weights,
+            random,
+            emission: Vec3::ZERO,
+            collision: None,
+            counts: WalkCounts::default(),
+        }
+    }
 }
 
 impl AddAssign for TrackingCounts {
     fn add_assign(&mut self, other: TrackingCounts) {
         // Counts read from files may be arbitrarily large.
         self.collisions = self.collisions.saturating_add(other.collisions);
+        self.minorant_collisions =
+            self.minorant_collisions.saturating_add(other.minorant_collisions);
         self.null_collisions = self.null_collisions.saturating_add(other.null_collisions);
         self.ratio_collisions = self.ratio_collisions.saturating_add(other.ratio_collisions);
     }
@@ -138,6 +162,8 @@ impl AddAssign for TrackingCounts {
 #[derive(Default)]
 pub struct Tracker<'a> {
     flights: Vec<Flight<'a>>,
+    /// Indices of the flights that are on their way.
+    active: Vec<u32>,
     points: Vec<Vec3>,
     properties: Vec<MediumPoint>,
     counts: TrackingCounts,
@@ -154,25 +180,29 @@ impl<'a> Tracker<'a> {
         ray: impl Fn(u32) -> Ray,
     ) {
         self.flights.clear();
+        let counts = &mut self.counts;
         let flights = walks.iter_mut().enumerate().filter_map(|(index, walk)| {
             let mut flight = Flight::new(medium, tracking, index as u32, walk, &ray(walk.index));
-            flight.advance(tracking, walk).then_some(flight)
+            flight.advance(tracking, walk, counts).then_some(flight)
         });
         self.flights.extend(flights);
-        while !self.flights.is_empty() {
+        self.active.clear();
+        self.active.extend(0..self.flights.len() as u32);
+        while !self.active.is_empty() {
             self.points.clear();
-            self.points.extend(self.flights.iter().map(|flight| flight.point));
+            let flights = self.active.iter().map(|&index| &self.flights[index as usize]);
+            self.points.extend(flights.map(|flight| flight.point));
             medium.field.evaluate(&self.points, &mut self.properties);
             let mut properties = self.properties.iter();
-            let counts = &mut self.counts;
-            self.flights.retain_mut(|flight| {
+            self.active.retain(|&index| {
+                let flight = &mut self.flights[index as usize];
                 let walk = &mut walks[flight.walk as usize];
                 let properties = properties.next().expect("one item per point");
                 let continues = match tracking {
-                    Tracking::Delta => flight.collide(properties, walk, counts),
+                    Tracking::Delta => flight.accept_or_reject(properties, walk, counts),
                     Tracking::Ratio => flight.attenuate(properties, walk, counts),
                 };
-                continues && flight.advance(tracking, walk)
+                continues && flight.advance(tracking, walk, counts)
             });
         }
     }
@@ -190,6 +220,7 @@ struct Flight<'a> {
     /// The ray in the medium's own space.
     o: Vec3,
     d: Vec3,
+    majorants: &'a MajorantTree,
     segments: Segments<'a>,
     segment: Segment,
     /// Length of a unit of the ray parameter.
@@ -205,6 +236,10 @@ struct Flight<'a> {
     integrals: [f32; 2],
     /// The tentative collision, in the medium's own space.
     point: Vec3,
+    /// Random number that accepts or rejects a tentative collision of delta tracking.
+    acceptance: f32,
+    /// The albedo, if collisions with the minorant are told from those with the residual.
+    minorant_albedo: Option<Vec3>,
 }
 
 impl<'a> Flight<'a> {
@@ -232,6 +267,7 @@ impl<'a> Flight<'a> {
             o,
             d,
             segment: segments.next().unwrap_or(Segment::EMPTY),
+            majorants: &medium.majorants,
             segments,
             scale,
             is_grey: extinction.x == extinction.y && extinction.y == extinction.z,
@@ -240,12 +276,20 @@ impl<'a> Flight<'a> {
             depth: walk.random.next_exponential(),
             integrals: [0.0; 2],
             point: Vec3::ZERO,
+            acceptance: 0.0,
+            minorant_albedo: medium.field.constant_albedo(),
         }
     }
 
-    /// Advances to the next tentative collision. Returns `false` at the end of the segment, with
-    /// the weights of the whole segment.
-    fn advance(&mut self, tracking: Tracking, walk: &mut Walk) -> bool {
+    /// Advances to the next tentative collision where the field must be evaluated. Returns `false`
+    /// at the end of the segment, with the weights of the whole segment, and at a collision with
+    /// the minorant.
+    fn advance(
+        &mut self,
+        tracking: Tracking,
+        walk: &mut Walk,
+        counts: &mut TrackingCounts,
+    ) -> bool {
         let extinction = self.extinction[self.hero];
         loop {
             let Segment { t: [start, end], cell, density: [min, max] } = self.segment;
@@ -261,8 +305,12 @@ impl<'a> Flight<'a> {
                 let t = (start + step).max(start.next_up()).min(end);
                 self.segment.t[0] = t;
                 self.depth = walk.random.next_exponential();
+                let cell = self.majorants.cell(cell);
                 self.point = (self.o + t * self.d).max(cell.min).min(cell.max);
-                return true;
+                return match tracking {
+                    Tracking::Delta => !self.collide_with_minorant(walk, counts),
+                    Tracking::Ratio => true,
+                };
             }
             self.add_integrals(length);
             self.depth -= rate * length;
@@ -306,8 +354,32 @@ impl<'a> Flight<'a> {
         (attenuation(max), attenuation(max - min))
     }
 
-    /// Accepts or rejects a tentative collision of delta tracking. Returns whether it is null.
-    fn collide(
+    /// Decides whether a tentative collision of delta tracking is with the minorant, and returns it.
+    fn collide_with_minorant(&mut self, walk: &mut Walk, counts: &mut TrackingCounts) -> bool {
+        self.acceptance = walk.random.next_float();
+        let [min, max] = self.segment.density;
+        match self.minorant_albedo {
+            Some(albedo) if self.acceptance < min / max => {
+                counts.minorant_collisions += 1;
+                let (delta, _) = self.attenuations(Tracking::Delta);
+                self.collide(delta * self.extinction * min, albedo, walk, counts);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends the walk with a collision. `density` is its density for each channel as the hero, up to
+    /// a common factor.
+    fn collide(&self, density: Vec3, albedo: Vec3, walk: &mut Walk, counts: &mut TrackingCounts) {
+        counts.collisions += 1;
+        walk.weights.multiply(Tracking::Delta, density * albedo, density, density);
+        walk.collision = Some(self.segment.t[0]);
+    }
+
+    /// Accepts or rejects a tentative collision of delta tracking, unless it is with the minorant.
+    /// Returns whether it is null.
+    fn accept_or_reject(
         &mut self,
         properties: &MediumPoint,
         walk: &mut Walk,
@@ -324,11 +396,11 @@ impl<'a> Flight<'a> {
         let majorant = self.extinction * max;
         let probability = extinction[self.hero] / majorant[self.hero];
         self.integrals = [0.0; 2];
-        if walk.random.next_float() < probability {
-            counts.collisions += 1;
-            let density = delta * extinction;
-            weights.multiply(Tracking::Delta, density * properties.albedo, density, density);
-            walk.collision = Some(self.segment.t[0]);
+        // Collisions with the minorant have been told apart.
+        let minorant = self.minorant_albedo.map_or(Vec3::ZERO, |_| self.extinction * min);
+        let residual = (extinction - minorant).max(Vec3::ZERO);
+        if self.acceptance < probability && residual[self.hero] > 0.0 {
+            self.collide(delta * residual, properties.albedo, walk, counts);
             return false;
         }
         counts.null_collisions += 1;
@@ -381,4 +453,80 @@ fn select(densities: Vec3, u: f32) -> usize {
 
 fn mean(v: Vec3) -> f32 {
     v.element_sum() * (1.0 / 3.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::ShaderInstance;
+    use crate::medium::Field;
+    use lightbound_math::{Aabb, Transform};
+
+    /// A density of 0.5, with bounds from 0.5 to 1.
+    #[derive(Debug)]
+    struct Constant(Option<Vec3>);
+
+    impl Field for Constant {
+        fn bounds(&self) -> Option<Aabb> {
+            None
+        }
+
+        fn emits(&self) -> bool {
+            false
+        }
+
+        fn extinction(&self) -> Vec3 {
+            Vec3::ONE
+        }
+
+        fn constant_albedo(&self) -> Option<Vec3> {
+            self.0
+        }
+
+        fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
+            out.clear();
+            out.resize(boxes.len(), [0.5, 1.0]);
+        }
+
+        fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>) {
+            out.clear();
+            let extinction = Vec3::splat(0.5);
+            out.resize(points.len(), MediumPoint { extinction, ..MediumPoint::default() });
+        }
+    }
+
+    fn track(albedo: Option<Vec3>) -> (Vec<Walk>, TrackingCounts) {
+        let phase = ShaderInstance::new(0, []);
+        let field = Box::new(Constant(albedo));
+        let medium = Medium::new("m".into(), Transform::IDENTITY, field, phase);
+        let walk = |index| {
+            let weights = ChannelWeights::new(Vec3::ONE, Vec3::ONE);
+            let walk = Walk::new(index, 0, weights, RandomStream::from_seed(index));
+            Walk { segment: [0.0, 1.0], ..walk }
+        };
+        let mut walks: Vec<_> = (0..1000).map(walk).collect();
+        let mut tracker = Tracker::default();
+        let ray = Ray::new(Vec3::ZERO, Vec3::X);
+        tracker.track(&medium, Tracking::Delta, &mut walks, |_| ray);
+        (walks, tracker.take_counts())
+    }
+
+    #[test]
+    fn collisions_with_the_minorant_need_no_evaluation() {
+        let albedo = Vec3::splat(0.25);
+        let (walks, counts) = track(Some(albedo));
+        assert_eq!(counts.minorant_collisions, counts.collisions);
+        // The same as without decomposition, but that the albedo comes from the medium.
+        let (plain, plain_counts) = track(None);
+        assert_eq!(plain_counts.minorant_collisions, 0);
+        assert_eq!(plain_counts.collisions, counts.collisions);
+        let expected = 1000.0 * (1.0 - f64::exp(-0.5));
+        assert!((counts.collisions as f64 - expected).abs() < 50.0, "{counts:?}");
+        for (walk, plain) in walks.iter().zip(&plain) {
+            assert_eq!(walk.collision, plain.collision);
+            if walk.collision.is_some() {
+                assert!((walk.weights.value - albedo).abs().max_element() < 1e-6);
+            }
+        }
+    }
 }

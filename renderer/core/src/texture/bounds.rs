@@ -76,7 +76,7 @@ enum Node {
 const UNKNOWN: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
 /// The same for colours.
-const UNKNOWN_COLOUR: [Vec3; 2] = [Vec3::NEG_INFINITY, Vec3::INFINITY];
+pub(super) const UNKNOWN_COLOUR: [Vec3; 2] = [Vec3::NEG_INFINITY, Vec3::INFINITY];
 
 impl ParamBounds {
     /// Prepares the bounds of a parameter.
@@ -298,7 +298,7 @@ fn sum(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
 
 /// Bounds a product. Where a factor may be 0 and the other infinite, one of the products of
 /// endpoints is NaN, or they are infinite on both sides.
-fn product(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
+pub(super) fn product(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
     let products = [a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1]];
     if products.iter().any(|x| x.is_nan()) {
         return UNKNOWN;
@@ -308,7 +308,7 @@ fn product(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
 }
 
 /// Bounds a linear blend: within the operands for amounts from 0 to 1, up to rounding.
-fn mix_range(a: [f32; 2], b: [f32; 2], amount: [f32; 2]) -> [f32; 2] {
+pub(super) fn mix_range(a: [f32; 2], b: [f32; 2], amount: [f32; 2]) -> [f32; 2] {
     if amount == [0.0; 2] {
         return a;
     }
@@ -331,16 +331,16 @@ fn known(range: [f32; 2]) -> [f32; 2] {
     if range.iter().any(|x| x.is_nan()) { UNKNOWN } else { range }
 }
 
-fn channel([lo, hi]: [Vec3; 2], k: usize) -> [f32; 2] {
+pub(super) fn channel([lo, hi]: [Vec3; 2], k: usize) -> [f32; 2] {
     [lo[k], hi[k]]
 }
 
-fn channels(f: impl Fn(usize) -> [f32; 2]) -> [Vec3; 2] {
+pub(super) fn channels(f: impl Fn(usize) -> [f32; 2]) -> [Vec3; 2] {
     let ranges = [0, 1, 2].map(f);
     [0, 1].map(|end| Vec3::from_array(ranges.map(|range| range[end])))
 }
 
-fn union(a: [Vec3; 2], b: [Vec3; 2]) -> [Vec3; 2] {
+pub(super) fn union(a: [Vec3; 2], b: [Vec3; 2]) -> [Vec3; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 

@@ -32,7 +32,7 @@ use self::importance::clamp_weight;
 use self::material::{MaterialWeights, NodeContext, Probes};
 use super::{LightTreeStats, ShadingCounts};
 use crate::integrator::IntegratorError;
-use crate::light::{AnyLight, AreaLight, Environment, Light, LightSample, Lights};
+use crate::light::{AnyLight, AreaLight, Environment, EnvironmentPart, Light, LightSample, Lights};
 use crate::light_tree::{Child, LightKind, WIDTH};
 use crate::scene::Scene;
 use crate::settings::LightSampling;
@@ -288,10 +288,17 @@ impl<'a> LightPicker<'a> {
         }
     }
 
-    /// Returns the selected light, if it is an environment light that is sampled as a whole.
-    pub fn environment(&self, choice: &LightChoice) -> Option<&'a Environment> {
-        match &self.lights.all()[choice.light as usize] {
-            AnyLight::Environment(light) if choice.leaf.is_none() => Some(light),
+    /// Returns the selected light, if it is an environment light, and the selected part, unless it
+    /// is sampled as a whole.
+    pub fn environment(
+        &self,
+        choice: &LightChoice,
+    ) -> Option<(&'a Environment, Option<&'a EnvironmentPart>)> {
+        match (&self.lights.all()[choice.light as usize], &self.sampler.0, choice.leaf) {
+            (AnyLight::Environment(light), LightSelection::Bvh(bvh), Some(leaf)) => {
+                Some((light, Some(bvh.forest.environment_part(leaf)?)))
+            }
+            (AnyLight::Environment(light), ..) => Some((light, None)),
             _ => None,
         }
     }

@@ -74,7 +74,7 @@ impl<'a> InScattering<'a> {
             }
         };
         let is_in = |segment: &&Segment| t >= segment.t[0] && t <= segment.t[1];
-        let cell = self.segments.iter().find(is_in)?.cell;
+        let cell = medium.majorants.cell(self.segments.iter().find(is_in)?.cell);
         if pdf.is_nan() || pdf <= 0.0 {
             return None;
         }
@@ -311,14 +311,14 @@ mod tests {
     use super::*;
     use crate::integrator::medium_testing::{assert_close, radiance, single_scattering};
     use crate::light_tree::PointOptions;
-    use crate::medium::ChannelWeights;
+    use crate::medium::{Cell, ChannelWeights};
     use crate::settings::{
         BoundMode, Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method,
     };
-    use lightbound_math::{Aabb, vec3};
+    use lightbound_math::vec3;
 
     fn segment(t: [f32; 2], max: f32) -> Segment {
-        Segment { t, cell: Aabb { min: Vec3::ZERO, max: Vec3::ONE }, density: [0.0, max] }
+        Segment { t, cell: Cell::default(), density: [0.0, max] }
     }
 
     /// Checks a density against a histogram of its samples.

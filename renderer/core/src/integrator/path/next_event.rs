@@ -170,6 +170,7 @@ impl<'a> Wavefront<'a> {
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
         let mut probability = [0.0; COLUMN_LEN];
         let (mut triangles, mut environment) = (LaneSet::NONE, None);
+        let mut parts = [None; COLUMN_LEN];
         for lane in vertices.active.iter() {
             let row = group * COLUMN_LEN + lane;
             if let Some(receiver) = self.receivers.get(row) {
@@ -191,10 +192,11 @@ impl<'a> Wavefront<'a> {
                 triangles.insert(lane);
                 continue;
             }
-            if let Some(light) = self.light_picker.environment(&choice) {
+            if let Some((light, part)) = self.light_picker.environment(&choice) {
                 let (chosen, lanes) = environment.get_or_insert((light, LaneSet::NONE));
                 if std::ptr::eq(*chosen, light) {
                     lanes.insert(lane);
+                    parts[lane] = part;
                     continue;
                 }
             }
@@ -222,7 +224,12 @@ impl<'a> Wavefront<'a> {
             }
         }
         if let Some((light, lanes)) = environment {
-            light.sample_columns(surface, &u, &probability, &mut self.light_samples);
+            let samples = &mut self.light_samples;
+            if parts.iter().any(Option::is_some) {
+                light.sample_part_columns(&parts, surface, &u, &probability, samples);
+            } else {
+                light.sample_columns(surface, &u, &probability, samples);
+            }
             lanes.iter().for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
         }
         let sides = batch.binding().program.sides;

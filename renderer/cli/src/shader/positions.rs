@@ -1,0 +1,54 @@
+//! The positions in a density for which it is checked or shown.
+
+use super::values::{self, WordRange};
+use crate::Error;
+use lightbound::math::{Aabb, Vec3};
+use lightbound_shader::bounding::MAX_POSITION;
+use lightbound_shader::{Shader, ShaderKind};
+
+/// The option for a box of positions.
+#[derive(Debug, clap::Args)]
+pub struct PositionArgs {
+    /// Box of positions in a density, in the medium's own space: X, Y and Z are intervals LO..HI
+    /// [default: the unit cube]
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
+    p: Option<[WordRange; 3]>,
+}
+
+impl PositionArgs {
+    /// The box.
+    ///
+    /// # Errors
+    /// If the option is given for another shader than a density, or if the box is empty or too
+    /// large.
+    pub fn bounds(&self, shader: &Shader) -> Result<Aabb, Error> {
+        let Some(p) = self.p else {
+            return Ok(Aabb { min: Vec3::ZERO, max: Vec3::ONE });
+        };
+        if shader.kind() != ShaderKind::Density {
+            let message = format!(
+                "--p applies only to densities: {} is {}",
+                shader.name(),
+                shader.kind().name()
+            );
+            return Err(Error::option(message, "omit it"));
+        }
+        let [min, max] = [0, 1].map(|end| {
+            Vec3::from_array(p.map(|WordRange { endpoints, .. }| f32::from_bits(endpoints[end])))
+        });
+        let is_within =
+            min.cmpge(Vec3::splat(-MAX_POSITION)) & max.cmple(Vec3::splat(MAX_POSITION));
+        if !(is_within & min.cmplt(max)).all() {
+            return Err(Error::option(
+                "--p: the box of positions has no volume, or exceeds 1e9",
+                "give three intervals within -1e9..1e9, as in --p -2..2,0..1,-2..2",
+            ));
+        }
+        Ok(Aabb { min, max })
+    }
+
+    /// What messages call the box.
+    pub fn name(&self) -> &'static str {
+        if self.p.is_some() { "the box" } else { "the unit cube" }
+    }
+}

@@ -1,0 +1,681 @@
+//! Generating extensions: generators of specialized code, made once for a function and the binding
+//! times of its inputs (Draves, *Compiler Generation for Interactive Graphics using Intermediate
+//! Code*, 1996).
+//!
+//! [`GeneratingExtension::new`] does everything that does not depend on static values: it computes
+//! binding times, the ranges of all values, and where the sign of a zero matters. For static
+//! values, [`residual`](GeneratingExtension::residual) walks the function once. It evaluates static
+//! operations, unrolls loops with static conditions, drops arms that are not taken, and emits the
+//! rest, without another analysis or optimization. [`ResidualCache`] memoizes residual functions on static values.
+//!
+//! A function is specialized once for each iteration of an unrolled loop and for each arm of an if.
+//! A loop with a dynamic condition stays a loop, unless it is known to run at most once. Its
+//! parameters are at first assumed to keep their
+//! values. If one does not, its loop is emitted anew. A [`Budget`] limits unrolling: a loop that
+//! would exceed it stays a loop.
+//!
+//! Residual functions have the same inputs and outputs as the function, and the same results, bit
+//! by bit, but for signs of zeros where they do not matter.
+
+use super::binding_times::{self, BindingTime};
+use super::{ranges, zero_signs};
+use crate::analysis::conditions::Clips;
+use crate::builder::rewrite::remove_dead_code;
+use crate::interval::Bounds;
+use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Table, Type, Value};
+use crate::lift::Input;
+use crate::math::eval::ConstantEvaluator;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Limits on a residual function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Number of values from which no loop is unrolled any further.
+    pub values: usize,
+    /// Number of processed statements from which no loop is unrolled any further.
+    pub steps: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { values: 4096, steps: 1 << 16 }
+    }
+}
+
+/// When inputs and tables are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingTimes {
+    /// Of each input.
+    pub inputs: Vec<BindingTime>,
+    /// Of tables; the ones that are not listed are dynamic.
+    pub tables: Vec<BindingTime>,
+}
+
+/// Generates residual functions for static values.
+#[derive(Clone, Debug)]
+pub struct GeneratingExtension {
+    function: Function,
+    times: BindingTimes,
+    bounds: Vec<Bounds>,
+    values: Vec<ValueFacts>,
+    /// What is known before a value is processed: the bits of constants.
+    constants: Vec<Known>,
+    budget: Budget,
+}
+
+/// What is known of a value whatever the static values are.
+#[derive(Clone, Copy, Debug)]
+struct ValueFacts {
+    is_static: bool,
+    /// Whether it is never infinite or NaN.
+    is_finite: bool,
+    /// Whether the sign matters if it is zero.
+    sign_matters: bool,
+}
+
+/// What the generator knows of a value of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Its bits.
+    Bits(u32),
+    /// The residual value that computes it.
+    Residual(Value),
+}
+
+const TRUE: u32 = !0;
+const ONE: u32 = 0x3f80_0000;
+
+impl GeneratingExtension {
+    /// Makes the generator for a function. The values of inputs are within the bounds in `inputs`;
+    /// directions are unit vectors, as for [`specialize`](super::specialize()). `is_signed` states
+    /// for each output whether the sign of a zero matters.
+    ///
+    /// # Panics
+    ///
+    /// Unless each input is described and has a binding time, and there is a flag for each output.
+    pub fn new(
+        function: &Function,
+        inputs: &[Input],
+        times: BindingTimes,
+        is_signed: &[bool],
+        budget: Budget,
+    ) -> GeneratingExtension {
+        assert_eq!(inputs.len(), function.inputs.len(), "each input is described");
+        assert_eq!(times.inputs.len(), function.inputs.len(), "each input has a binding time");
+        assert_eq!(is_signed.len(), function.outputs.len(), "there is a flag for each output");
+        let mut function = function.clone();
+        remove_dead_code(&mut function);
+        let clips = Clips::of_scalars(&function, &vec![false; function.len()]);
+        let bounds = ranges(&function, inputs, &clips).of_values(&function);
+        let sign_matters = zero_signs::run(&function, &bounds, is_signed);
+        let is_static = binding_times::run(&function, &times.inputs, &times.tables);
+        let values = (0..function.len()).map(|k| ValueFacts {
+            is_static: is_static[k],
+            is_finite: is_finite(&bounds[k]),
+            sign_matters: sign_matters[k],
+        });
+        let values = values.collect();
+        let bounds = inputs.iter().map(|input| input.bounds).collect();
+        let constants = function.values.iter().map(|data| match data.def {
+            Def::Const(bits) => Known::Bits(bits),
+            Def::Input(_) | Def::Op { .. } | Def::Param | Def::Result => Known::Bits(0),
+        });
+        let constants = constants.collect();
+        GeneratingExtension { function, times, bounds, values, constants, budget }
+    }
+
+    /// The number of static inputs.
+    pub fn static_inputs(&self) -> usize {
+        self.times.inputs.iter().filter(|&&time| time == BindingTime::Static).count()
+    }
+
+    /// Generates the function for the bits of the static inputs, in their order, and for static
+    /// tables. Entries of `tables` for dynamic tables are not read.
+    ///
+    /// # Panics
+    ///
+    /// Unless there is a word for each static input, within its bounds, and all static tables are
+    /// there.
+    pub fn residual(&self, words: &[u32], tables: &[Table<'_>]) -> Function {
+        assert_eq!(words.len(), self.static_inputs(), "there is a word for each static input");
+        assert!(tables.len() >= self.times.tables.len(), "all static tables are there");
+        let old = &self.function;
+        let mut function = Function {
+            name: old.name.clone(),
+            inputs: old.inputs.clone(),
+            outputs: old.outputs.clone(),
+            body: Block::default(),
+            values: Vec::with_capacity(old.len().min(1024)),
+        };
+        let mut words = words.iter();
+        let mut inputs = vec![];
+        for (index, port) in old.inputs.iter().enumerate() {
+            let value = function.add(port.ty, Def::Input(index as u32));
+            inputs.push(match self.times.inputs[index] {
+                BindingTime::Dynamic => Known::Residual(value),
+                BindingTime::Static => {
+                    let &bits = words.next().expect("their number is right");
+                    assert!(self.bounds[index].contains(bits), "{} is within bounds", port.name);
+                    Known::Bits(bits)
+                }
+            });
+        }
+        let mut known = self.constants.clone();
+        for (data, known) in std::iter::zip(&old.values, &mut known) {
+            if let Def::Input(index) = data.def {
+                *known = inputs[index as usize];
+            }
+        }
+        let mut emission = Emission {
+            extension: self,
+            known,
+            tables: ConstantEvaluator { tables },
+            function,
+            stmts: vec![],
+            steps: 0,
+        };
+        emission.block(&old.body);
+        let outputs = emission.lift_all(&old.body.yields);
+        let Emission { mut function, stmts, .. } = emission;
+        function.body = Block { stmts, yields: outputs };
+        remove_dead_code(&mut function);
+        function
+    }
+}
+
+fn is_finite(bounds: &Bounds) -> bool {
+    match bounds {
+        Bounds::Float(floats) => {
+            !floats.nan && floats.low() > f32::NEG_INFINITY && floats.high() < f32::INFINITY
+        }
+        Bounds::Int(_) | Bounds::Bool(_) => true,
+    }
+}
+
+/// The walk over a function for static values.
+struct Emission<'a> {
+    extension: &'a GeneratingExtension,
+    /// For each value of the function that has been processed.
+    known: Vec<Known>,
+    tables: ConstantEvaluator<'a>,
+    /// The residual function. Its body is empty until the end.
+    function: Function,
+    /// Statements of the open residual block.
+    stmts: Vec<Stmt>,
+    /// Number of processed statements.
+    steps: usize,
+}
+
+/// A state of the residual function to which it can be reset.
+#[derive(Clone, Copy)]
+struct Checkpoint {
+    values: usize,
+    stmts: usize,
+}
+
+impl<'a> Emission<'a> {
+    fn old(&self) -> &'a Function {
+        &self.extension.function
+    }
+
+    fn get(&self, old: Value) -> Known {
+        self.known[old.index()]
+    }
+
+    fn set(&mut self, old: Value, known: Known) {
+        self.known[old.index()] = known;
+    }
+
+    fn get_all(&self, old: &[Value]) -> Vec<Known> {
+        old.iter().map(|&value| self.get(value)).collect()
+    }
+
+    fn set_all(&mut self, old: &[Value], known: &[Known]) {
+        for (&old, &known) in std::iter::zip(old, known) {
+            self.set(old, known);
+        }
+    }
+
+    /// The residual value of something known, a constant if its bits are known.
+    fn lift_known(&mut self, ty: Type, known: Known) -> Value {
+        match known {
+            Known::Bits(bits) => self.function.add(ty, Def::Const(bits)),
+            Known::Residual(value) => value,
+        }
+    }
+
+    fn lift(&mut self, old: Value) -> Value {
+        self.lift_known(self.old().ty(old), self.get(old))
+    }
+
+    fn lift_all(&mut self, old: &[Value]) -> Vec<Value> {
+        old.iter().map(|&value| self.lift(value)).collect()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        let budget = self.extension.budget;
+        self.steps > budget.steps || self.function.len() > budget.values
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { values: self.function.len(), stmts: self.stmts.len() }
+    }
+
+    /// Discards everything that was emitted since a checkpoint in the same block.
+    fn reset(&mut self, to: Checkpoint) {
+        self.function.values.truncate(to.values);
+        self.stmts.truncate(to.stmts);
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        for stmt in &block.stmts {
+            self.steps += 1;
+            match stmt {
+                Stmt::Op(value) => self.operation(*value),
+                Stmt::If(node) => self.branch(node),
+                Stmt::Loop(node) => {
+                    if !self.unroll(node) {
+                        self.residual_loop(node);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Emits a block of its own while the bits of a condition are known.
+    fn guarded(&mut self, block: &'a Block, cond: Value, truth: bool) -> Vec<Stmt> {
+        let outer = std::mem::take(&mut self.stmts);
+        let before = self.assume(cond, truth);
+        self.block(block);
+        for (value, known) in before.into_iter().rev() {
+            self.set(value, known);
+        }
+        std::mem::replace(&mut self.stmts, outer)
+    }
+
+    /// Sets the bits of a condition, and of the operands that follow from it. Returns what was
+    /// known of them.
+    fn assume(&mut self, cond: Value, truth: bool) -> Vec<(Value, Known)> {
+        let mut before = vec![];
+        let mut work = vec![(cond, truth)];
+        while let Some((value, truth)) = work.pop() {
+            before.push((value, self.get(value)));
+            self.set(value, Known::Bits(if truth { TRUE } else { 0 }));
+            match self.old().operation(value) {
+                Some((Op::BNot, &[arg])) => work.push((arg, !truth)),
+                Some((Op::BAnd, args)) if truth => work.extend(args.iter().map(|&arg| (arg, true))),
+                Some((Op::BOr, args)) if !truth => {
+                    work.extend(args.iter().map(|&arg| (arg, false)));
+                }
+                _ => {}
+            }
+        }
+        before
+    }
+
+    fn operation(&mut self, old: Value) {
+        let (op, args) = self.old().operation(old).expect("statements define operations");
+        let known = match self.evaluate(op, args) {
+            Some(bits) => Known::Bits(bits),
+            None => match self.simplify(old, op, args) {
+                Some(known) => known,
+                None => {
+                    let mut all = [Value(0); 3];
+                    for (new, &arg) in std::iter::zip(&mut all, args) {
+                        *new = self.lift(arg);
+                    }
+                    let known = self.emit(self.old().ty(old), op, &all[..args.len()]);
+                    let origin = self.old().values[old.index()].origin;
+                    self.function.values.last_mut().expect("a value was emitted").origin = origin;
+                    known
+                }
+            },
+        };
+        self.set(old, known);
+    }
+
+    fn emit(&mut self, ty: Type, op: Op, args: &[Value]) -> Known {
+        let mut all = [args[0]; 3];
+        all[..args.len()].copy_from_slice(args);
+        let value = self.function.add(ty, Def::Op { op, args: all });
+        self.stmts.push(Stmt::Op(value));
+        Known::Residual(value)
+    }
+
+    /// Evaluates an operation if everything that it reads is known.
+    fn evaluate(&mut self, op: Op, args: &[Value]) -> Option<u32> {
+        let mut words = [0; 3];
+        for (word, &arg) in std::iter::zip(&mut words, args) {
+            let Known::Bits(bits) = self.get(arg) else { return None };
+            *word = bits;
+        }
+        if op.is_load() {
+            let table = op.table(words[0])? as usize;
+            let time = self.extension.times.tables.get(table);
+            time.filter(|&&time| time == BindingTime::Static)?;
+        }
+        Some(op.eval_with(&mut self.tables, &words[..args.len()]))
+    }
+
+    /// Finds the result without an operation, or with a cheaper one.
+    fn simplify(&mut self, old: Value, op: Op, args: &[Value]) -> Option<Known> {
+        let get = |k: usize| self.get(args[k]);
+        if op == Op::Select {
+            return match get(0) {
+                Known::Bits(cond) => Some(get(if cond != 0 { 1 } else { 2 })),
+                Known::Residual(_) if get(1) == get(2) => Some(get(1)),
+                Known::Residual(_) => None,
+            };
+        }
+        if args.len() == 2 {
+            // The operand that is known, and the other one.
+            let pair = match [get(0), get(1)] {
+                [known, Known::Bits(bits)] => Some((bits, 0, known)),
+                [Known::Bits(bits), known] if op.is_commutative() || op == Op::Sub => {
+                    Some((bits, 1, known))
+                }
+                _ => None,
+            };
+            if let Some((bits, other, known)) = pair
+                && let Some(result) = self.with_constant(old, op, args, bits, other, known)
+            {
+                return Some(result);
+            }
+        }
+        self.through_select(self.old().ty(old), op, args)
+    }
+
+    /// Simplifies an operation with a constant operand; `other` is the index of the other one.
+    fn with_constant(
+        &mut self,
+        old: Value,
+        op: Op,
+        args: &[Value],
+        bits: u32,
+        other: usize,
+        known: Known,
+    ) -> Option<Known> {
+        let facts = &self.extension.values;
+        let is_zero = bits << 1 == 0;
+        let is_unsigned = !facts[old.index()].sign_matters;
+        match op {
+            Op::Mul if bits == ONE => Some(known),
+            Op::Mul if is_zero && is_unsigned && facts[args[other].index()].is_finite => {
+                Some(Known::Bits(0))
+            }
+            Op::Add if is_zero && is_unsigned => Some(known),
+            Op::Sub if is_zero && is_unsigned => match other {
+                0 => Some(known),
+                _ => {
+                    let operand = self.lift(args[1]);
+                    Some(self.emit(Type::F32, Op::Neg, &[operand]))
+                }
+            },
+            Op::Div if bits == ONE => Some(known),
+            Op::And | Op::BAnd | Op::IMul if bits == 0 => Some(Known::Bits(0)),
+            Op::Or | Op::BOr if bits == TRUE => Some(Known::Bits(TRUE)),
+            Op::And | Op::BAnd if bits == TRUE => Some(known),
+            Op::Or | Op::BOr | Op::Xor | Op::IAdd if bits == 0 => Some(known),
+            Op::ISub | Op::Shl | Op::LShr | Op::AShr if bits == 0 => Some(known),
+            Op::IMul if bits == 1 => Some(known),
+            _ => None,
+        }
+    }
+
+    /// f(c ? k : l) becomes c ? f(k) : f(l), if k, l and the other arguments are known.
+    fn through_select(&mut self, ty: Type, op: Op, args: &[Value]) -> Option<Known> {
+        if op.is_load() || op == Op::Any {
+            return None;
+        }
+        let mut chosen = None;
+        let mut words = [[0; 3]; 2];
+        for (k, &arg) in args.iter().enumerate() {
+            match self.get(arg) {
+                Known::Bits(bits) => words.iter_mut().for_each(|words| words[k] = bits),
+                Known::Residual(value) => {
+                    let Def::Op { op: Op::Select, args: [cond, t, e] } = self.function.def(value)
+                    else {
+                        return None;
+                    };
+                    // The same choice may be several arguments.
+                    if *chosen.get_or_insert(cond) != cond {
+                        return None;
+                    }
+                    words[0][k] = self.function.constant(t)?;
+                    words[1][k] = self.function.constant(e)?;
+                }
+            }
+        }
+        let cond = chosen?;
+        let [t, e] = words.map(|words| op.eval(&words[..args.len()]));
+        if t == e {
+            return Some(Known::Bits(t));
+        }
+        Some(self.choose(ty, cond, [t, e]))
+    }
+
+    fn branch(&mut self, node: &'a If) {
+        if let Known::Bits(cond) = self.get(node.cond) {
+            let arm = if cond != 0 { &node.then } else { &node.otherwise };
+            self.block(arm);
+            let yields = self.get_all(&arm.yields);
+            return self.set_all(&node.results, &yields);
+        }
+        let cond = self.lift(node.cond);
+        let then = self.guarded(&node.then, node.cond, true);
+        let otherwise = self.guarded(&node.otherwise, node.cond, false);
+        let mut new = If {
+            cond,
+            then: Block { stmts: then, yields: vec![] },
+            otherwise: Block { stmts: otherwise, yields: vec![] },
+            results: vec![],
+        };
+        // Choices between constants follow the if.
+        let mut choices = vec![];
+        for (k, &result) in node.results.iter().enumerate() {
+            let [t, e] = [node.then.yields[k], node.otherwise.yields[k]];
+            let known = match (self.get(t), self.get(e)) {
+                (t, e) if t == e => t,
+                (Known::Bits(TRUE), Known::Bits(0)) if self.old().ty(result) == Type::Bool => {
+                    Known::Residual(cond)
+                }
+                (Known::Bits(t), Known::Bits(e)) => {
+                    choices.push((result, [t, e]));
+                    continue;
+                }
+                _ => {
+                    let (t, e) = (self.lift(t), self.lift(e));
+                    let value = self.function.add(self.old().ty(result), Def::Result);
+                    new.then.yields.push(t);
+                    new.otherwise.yields.push(e);
+                    new.results.push(value);
+                    Known::Residual(value)
+                }
+            };
+            self.set(result, known);
+        }
+        if !new.results.is_empty() {
+            self.stmts.push(Stmt::If(Box::new(new)));
+        }
+        for (result, bits) in choices {
+            let known = self.choose(self.old().ty(result), cond, bits);
+            self.set(result, known);
+        }
+    }
+
+    /// Emits a choice between constants.
+    fn choose(&mut self, ty: Type, cond: Value, bits: [u32; 2]) -> Known {
+        let [t, e] = bits.map(|bits| self.function.add(ty, Def::Const(bits)));
+        self.emit(ty, Op::Select, &[cond, t, e])
+    }
+
+    /// Unrolls a loop; returns false if it must stay a loop. Without a static condition, it is
+    /// unrolled if it is known to run at most once.
+    fn unroll(&mut self, node: &'a Loop) -> bool {
+        let is_static = self.extension.values[node.cond.index()].is_static;
+        let start = self.checkpoint();
+        let mut params = self.get_all(&node.init);
+        let mut iterations = 0;
+        loop {
+            self.set_all(&node.params, &params);
+            self.block(&node.head);
+            match self.get(node.cond) {
+                Known::Bits(0) => break,
+                // Static values are residual if an enclosing loop exceeded the budget.
+                Known::Bits(_) if (is_static || iterations == 0) && !self.is_exhausted() => {}
+                _ => {
+                    self.reset(start);
+                    return false;
+                }
+            }
+            self.block(&node.body);
+            params = self.get_all(&node.body.yields);
+            iterations += 1;
+        }
+        let exits = self.get_all(&node.head.yields);
+        self.set_all(&node.results, &exits);
+        true
+    }
+
+    fn residual_loop(&mut self, node: &'a Loop) {
+        let start = self.checkpoint();
+        let init = self.get_all(&node.init);
+        let mut is_invariant = vec![!self.is_exhausted(); init.len()];
+        loop {
+            let new = self.try_loop(node, &init, &is_invariant);
+            let next = self.get_all(&node.body.yields);
+            let changes = |k: &usize| is_invariant[*k] && next[*k] != init[*k];
+            let changed: Vec<_> = (0..init.len()).filter(changes).collect();
+            if changed.is_empty() {
+                return self.finish_loop(node, new, start.values);
+            }
+            self.reset(start);
+            changed.into_iter().for_each(|k| is_invariant[k] = false);
+            if self.is_exhausted() {
+                is_invariant.fill(false);
+            }
+        }
+    }
+
+    /// Emits the head and the body of a loop, given the parameters that keep their initial values.
+    fn try_loop(&mut self, node: &'a Loop, init: &[Known], is_invariant: &[bool]) -> Loop {
+        let mut new = Loop {
+            init: vec![],
+            params: vec![],
+            head: Block::default(),
+            cond: Value(0),
+            body: Block::default(),
+            results: vec![],
+        };
+        for (k, &param) in node.params.iter().enumerate() {
+            let mut known = init[k];
+            if !is_invariant[k] {
+                let ty = self.old().ty(param);
+                new.init.push(self.lift_known(ty, known));
+                let value = self.function.add(ty, Def::Param);
+                new.params.push(value);
+                known = Known::Residual(value);
+            }
+            self.set(param, known);
+        }
+        let outer = std::mem::take(&mut self.stmts);
+        self.block(&node.head);
+        new.head.stmts = std::mem::replace(&mut self.stmts, outer);
+        new.cond = self.lift(node.cond);
+        new.body.stmts = self.guarded(&node.body, node.cond, true);
+        for (k, &next) in node.body.yields.iter().enumerate() {
+            if !is_invariant[k] {
+                let next = self.lift(next);
+                new.body.yields.push(next);
+            }
+        }
+        new
+    }
+
+    /// Appends a loop and sets its results. Values below `outside` are defined before it.
+    fn finish_loop(&mut self, node: &Loop, mut new: Loop, outside: usize) {
+        for (&result, &exit) in std::iter::zip(&node.results, &node.head.yields) {
+            let known = match self.get(exit) {
+                Known::Residual(exit) if exit.index() >= outside => {
+                    let value = self.function.add(self.old().ty(result), Def::Result);
+                    new.head.yields.push(exit);
+                    new.results.push(value);
+                    Known::Residual(value)
+                }
+                known => known,
+            };
+            self.set(result, known);
+        }
+        if !new.results.is_empty() {
+            self.stmts.push(Stmt::Loop(Box::new(new)));
+        }
+    }
+}
+
+/// Residual functions of a generating extension, memoized on static values.
+///
+/// If the cache is full, the function that was not used for the longest time is dropped.
+#[derive(Debug)]
+pub struct ResidualCache {
+    extension: GeneratingExtension,
+    capacity: usize,
+    /// Each function, with the time of its last use.
+    functions: FxHashMap<Vec<u32>, (Arc<Function>, u64)>,
+    /// Number of requests.
+    time: u64,
+}
+
+impl ResidualCache {
+    /// Creates a cache of at most `capacity` functions.
+    ///
+    /// # Panics
+    ///
+    /// If the capacity is 0.
+    pub fn new(extension: GeneratingExtension, capacity: usize) -> ResidualCache {
+        assert!(capacity > 0, "a cache has room for a function");
+        ResidualCache { extension, capacity, functions: FxHashMap::default(), time: 0 }
+    }
+
+    /// The number of functions.
+    pub fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Whether there are no functions.
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    /// Returns the residual function for static values, generated if it is not in the cache.
+    ///
+    /// # Panics
+    ///
+    /// Panics under the conditions of [`GeneratingExtension::residual`].
+    pub fn residual(&mut self, words: &[u32], tables: &[Table<'_>]) -> Arc<Function> {
+        self.time += 1;
+        let mut key = words.to_vec();
+        let times = &self.extension.times.tables;
+        for (table, _) in std::iter::zip(tables, times).filter(|(_, t)| **t == BindingTime::Static)
+        {
+            // The length separates the words of one table from those of the next.
+            key.push(table.words().len() as u32);
+            key.extend(table.words());
+        }
+        if let Some((function, last_use)) = self.functions.get_mut(&key) {
+            *last_use = self.time;
+            return function.clone();
+        }
+        let function = Arc::new(self.extension.residual(words, tables));
+        if self.functions.len() == self.capacity {
+            let oldest = self.functions.iter().min_by_key(|(_, (_, last_use))| *last_use);
+            let oldest = oldest.expect("a full cache is not empty").0.clone();
+            self.functions.remove(&oldest);
+        }
+        self.functions.insert(key, (function.clone(), self.time));
+        function
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+use super::BindingTime::{Dynamic, Static};
+use super::*;
+use crate::interval::Floats;
+use crate::ir::text::parse;
+use crate::ir::verify;
+use crate::passes;
+use crate::random::Random;
+use crate::testing::{self, random, same};
+use crate::{Target, interpreter};
+
+fn any(function: &Function) -> Vec<Input> {
+    let bounds = function.inputs.iter().map(|port| Bounds::all(port.ty));
+    bounds.map(|bounds| Input { interval: false, bounds, axis: None }).collect()
+}
+
+/// The extension of a function of a static `n` and `w` and a dynamic `x`, from -1 to 2. The first
+/// table is static.
+fn extension(body: &str, budget: Budget) -> GeneratingExtension {
+    let text = format!("fn f(n: i32, w: f32, x: f32) -> (r: f32) {{ {body} }}");
+    let function = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut inputs = any(&function);
+    inputs[1].bounds = Bounds::Float(Floats::between(-10.0, 10.0));
+    inputs[2].bounds = Bounds::Float(Floats::between(-1.0, 2.0));
+    let times = BindingTimes { inputs: vec![Static, Static, Dynamic], tables: vec![Static] };
+    GeneratingExtension::new(&function, &inputs, times, &[false], budget)
+}
+
+/// The text of the residual function for `n` and `w`. The table holds 3, 5, 7.
+fn residual(body: &str, n: u32, w: f32) -> String {
+    let table = Table::new(&[3, 5, 7]);
+    let extension = extension(body, Budget::default());
+    let function = extension.residual(&[n, w.to_bits()], &[table]);
+    assert_eq!(verify::verify(&function), Ok(()), "{function}");
+    let text = function.to_string();
+    let (_, body) = text.split_once("{\n").expect("functions have a body");
+    let lines: Vec<_> = body.trim_end_matches(['}', '\n']).lines().map(str::trim).collect();
+    lines.join(" ")
+}
+
+#[test]
+fn terms_with_weight_zero_disappear_if_they_are_finite() {
+    let lobe = "%0 = exp x %1 = mul w, %0 %2 = add x, %1 return %2";
+    assert_eq!(residual(lobe, 0, 0.0), "return x");
+    assert_eq!(residual(lobe, 0, 1.0), "%0 = exp x %1 = add x, %0 return %1");
+    // 0 · exp(200) is not 0.
+    let overflow = "%9 = mul x, 100.0 %0 = exp %9 %1 = mul w, %0 %2 = add x, %1 return %2";
+    assert!(residual(overflow, 0, 0.0).contains("exp"));
+    // 1 ÷ −0 is not 1 ÷ 0.
+    let signed = "%0 = mul w, x %1 = div 1.0, %0 return %1";
+    assert!(residual(signed, 0, 0.0).contains("mul"));
+}
+
+#[test]
+fn static_conditions_choose_arms() {
+    let body = "%0 = slt n, 3 %1 = if %0 { %2 = sqrt x yield %2 } else { yield x } return %1";
+    assert_eq!(residual(body, 2, 0.0), "%0 = sqrt x return %0");
+    assert_eq!(residual(body, 3, 0.0), "return x");
+}
+
+/// xⁿ · table[n].
+const POWER: &str = "%r, %s = loop (%i: i32 = 0, %y: f32 = w) {
+    %go = slt %i, n
+    while %go else %i, %y
+    %j = iadd %i, 1
+    %z = mul %y, x
+    next %j, %z
+} %t = load 0, %r %u = from_s32 %t %v = mul %s, %u return %v";
+
+#[test]
+fn static_loops_are_unrolled_and_static_tables_are_read() {
+    assert_eq!(residual(POWER, 2, 1.0), "%0 = mul x, x %1 = mul %0, 7.0 return %1");
+    assert_eq!(residual(POWER, 0, 2.0), "return 6.0");
+}
+
+#[test]
+fn loops_beyond_the_budget_stay_loops() {
+    let budgets = [
+        Budget { values: 1000, steps: usize::MAX },
+        Budget { values: usize::MAX, steps: 1000 },
+        Budget { values: 0, steps: 0 },
+    ];
+    for budget in budgets {
+        let extension = extension(POWER, budget);
+        let table = Table::new(&[3, 5, 7]);
+        for n in [50, 100_000] {
+            let words = [n, 0.5f32.to_bits()];
+            let function = extension.residual(&words, &[table]);
+            assert_eq!(verify::verify(&function), Ok(()), "{function}");
+            let is_unrolled = n == 50 && budget.steps > 0;
+            assert_eq!(function.to_string().contains("loop"), !is_unrolled, "{budget:?}, {n}");
+            for x in [0.5f32, -1.0, 1.0] {
+                let row = [words[0], words[1], x.to_bits()];
+                let run = |function| interpreter::run(function, &[table], &row, 1 << 20);
+                assert_eq!(run(&function), run(&extension.function));
+            }
+        }
+    }
+}
+
+#[test]
+fn choices_between_constants_stay_known() {
+    let body = "%0 = lt x, 0.5 %1 = select %0, 2, 3 %2 = slt %1, n
+        %3 = if %2 { %4 = sqrt x yield %4 } else { yield x } return %3";
+    assert_eq!(residual(body, 4, 0.0), "%0 = sqrt x return %0");
+    assert_eq!(residual(body, 2, 0.0), "return x");
+    assert!(residual(body, 3, 0.0).contains("if"));
+}
+
+#[test]
+fn parameters_that_keep_their_values_stay_static_in_residual_loops() {
+    // %k is 0 in all iterations.
+    let body = "%r, %s = loop (%y: f32 = x, %k: i32 = 0) {
+        %go = lt %y, 1.0
+        while %go else %y, %k
+        %is = slt %k, n
+        %z = if %is { %a = add %y, 1.0 yield %a } else { %b = sqrt %y yield %b }
+        %m = imul %k, 3
+        next %z, %m
+    } return %r";
+    let text = residual(body, 1, 0.0);
+    assert!(!text.contains("sqrt") && !text.contains("if"), "{text}");
+}
+
+#[test]
+fn loops_that_run_at_most_once_are_unrolled() {
+    // Whether the loop continues is dynamic in general, but not for n = 0.
+    let body = "%r, %s = loop (%y: f32 = x, %done: bool = false) {
+        %go = bnot %done
+        while %go else %y, %done
+        %b = add %y, 1.0
+        %small = lt %b, 9.0
+        %loops = slt 0, n
+        %again = band %small, %loops
+        %d = bnot %again
+        next %b, %d
+    } return %r";
+    assert_eq!(residual(body, 0, 0.0), "%0 = add x, 1.0 return %0");
+    assert!(residual(body, 1, 0.0).contains("loop"));
+}
+
+#[test]
+fn conditions_are_known_in_what_they_guard() {
+    let body = "%p = lt x, 0.5 %q = lt 0.0, x %both = band %p, %q %not = bnot %both
+        %r = if %not { %a = if %both { %c = exp x yield %c } else { yield x } yield %a }
+        else { %a1 = if %q { %d = sqrt x yield %d } else { yield w } yield %a1 } return %r";
+    let text = residual(body, 0, 0.0);
+    assert!(!text.contains("exp") && text.matches("if").count() == 1, "{text}");
+}
+
+#[test]
+fn caches_are_bounded_and_drop_what_was_not_used() {
+    let mut cache = ResidualCache::new(extension(POWER, Budget::default()), 2);
+    assert!(cache.is_empty());
+    let tables = [[3, 5, 7], [3, 5, 8]];
+    let tables = [Table::new(&tables[0]), Table::new(&tables[1])];
+    let mut get = |n, table: usize| cache.residual(&[n, 0], &tables[table..=table]);
+    let first = get(1, 0);
+    let second = get(2, 0);
+    assert!(Arc::ptr_eq(&first, &get(1, 0)) && !Arc::ptr_eq(&first, &second));
+    let third = get(2, 1);
+    assert_ne!(*third, *second);
+    // The second function was dropped, the first was not.
+    assert!(Arc::ptr_eq(&first, &get(1, 0)) && !Arc::ptr_eq(&second, &get(2, 0)));
+    assert_eq!(cache.len(), 2);
+}
+
+/// Checks residual functions of a random function for random binding times, budgets and values, in
+/// the interpreter and for a target. Returns the number of evaluations.
+fn check(seed: u64, patterns: usize, values: usize, rows: usize, target: Option<Target>) -> usize {
+    let function = random::function(seed, &random::Options::any(seed, false));
+    let mut random = Random::new(seed ^ 0x6e17);
+    let tables = random::tables();
+    for _ in 0..patterns {
+        let mut time = || if random.once_in(2) { Static } else { Dynamic };
+        let inputs: Vec<_> = function.inputs.iter().map(|_| time()).collect();
+        let times = BindingTimes {
+            inputs: inputs.clone(),
+            tables: tables.iter().map(|_| time()).collect(),
+        };
+        let is_signed: Vec<_> = function.outputs.iter().map(|_| random.once_in(2)).collect();
+        let budget = *random.pick(&[
+            Budget::default(),
+            Budget { values: 100, steps: 1000 },
+            Budget { values: 1000, steps: 200 },
+        ]);
+        let extension =
+            GeneratingExtension::new(&function, &any(&function), times, &is_signed, budget);
+        for _ in 0..values {
+            let port = |k: usize| &function.inputs[k];
+            let base: Vec<_> =
+                (0..inputs.len()).map(|k| random::word(&mut random, port(k).ty)).collect();
+            let is_static = |k: &usize| inputs[*k] == Static;
+            let words: Vec<_> = (0..inputs.len()).filter(is_static).map(|k| base[k]).collect();
+            let special = extension.residual(&words, &tables);
+            assert_eq!(verify::verify(&special), Ok(()), "seed {seed}\n{special}");
+            let all: Vec<Vec<_>> = (0..rows)
+                .map(|_| {
+                    let word = |k: usize| match inputs[k] {
+                        Static => base[k],
+                        Dynamic => random::word(&mut random, port(k).ty),
+                    };
+                    (0..inputs.len()).map(word).collect()
+                })
+                .collect();
+            for row in &all {
+                let run = |function| {
+                    interpreter::run(function, &tables, row, 1 << 22).expect("loops terminate")
+                };
+                let (expected, actual) = (run(&function), run(&special));
+                let is_right = (0..expected.len()).all(|k| {
+                    let (ty, a, b) = (function.outputs[k].ty, expected[k], actual[k]);
+                    let are_zeros = ty == Type::F32 && (a | b) << 1 == 0;
+                    same(ty, a, b) || are_zeros && !is_signed[k]
+                });
+                assert!(
+                    is_right,
+                    "seed {seed}, {inputs:?}, {row:x?}: {expected:x?} became {actual:x?}\n{function}\n{special}"
+                );
+            }
+            if let Some(target) = target {
+                testing::check(&special, &passes::lower(&special), target, &all)
+                    .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{special}"));
+            }
+        }
+    }
+    patterns * values * rows
+}
+
+#[test]
+fn residuals_of_random_functions_equal_them() {
+    (0..250).for_each(|seed| {
+        check(seed, 2, 2, 10, None);
+    });
+    for target in testing::targets() {
+        (250..280).for_each(|seed| {
+            check(seed, 1, 2, 16, Some(target));
+        });
+    }
+}
+
+#[test]
+#[ignore = "10⁷ evaluations, which take minutes: cargo test -p lightbound-shader --lib extension -- --ignored"]
+fn residuals_of_many_random_functions_equal_them() {
+    let evaluations: usize = (1000..13_600).map(|seed| check(seed, 2, 4, 100, None)).sum();
+    assert!(evaluations > 10_000_000, "{evaluations}");
+}

@@ -28,6 +28,7 @@ mod report;
 mod sampling;
 mod scalar;
 mod specialize;
+mod textures;
 mod throughput;
 mod timing;
 mod zeros;
@@ -54,6 +55,7 @@ enum Command {
     Ranges(ranges::Args),
     Sampling(sampling::Args),
     Specialize(specialize::Args),
+    Textures(textures::Args),
     Throughput(throughput::Args),
     Timing(timing::Args),
     Zeros(zeros::Args),
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Ranges(args) => ranges::run(&args),
         Command::Sampling(args) => sampling::run(&args),
         Command::Specialize(args) => specialize::run(&args),
+        Command::Textures(args) => textures::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
         Command::Zeros(args) => zeros::run(&args),
@@ -126,6 +129,8 @@ mod tests {
             "sampling --samples 127",
             "specialize --boxes 0",
             "specialize --runs 0",
+            "textures --sizes 128,0",
+            "textures --lookups 0",
             "timing --runs 0",
         ] {
             let kind = Command::try_parse_from(std::iter::once("").chain(command_line.split(' ')))

@@ -222,7 +222,7 @@ mod tests {
 
     /// One texture for each that random functions read, with different sizes.
     fn textures() -> Vec<Texture> {
-        (1..=4).map(|size| Texture::new(size, &vec![[size as f32; 4]; size as usize])).collect()
+        (1..=6).map(|size| Texture::new(size, &vec![[size as f32; 4]; size as usize])).collect()
     }
 
     fn outputs(kernel: &Kernel, inputs: &Batch) -> Batch {

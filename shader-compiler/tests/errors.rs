@@ -3,7 +3,7 @@
 
 mod messages;
 
-use lightbound_shader::texture::SamplerState;
+use lightbound_shader::texture::TextureState;
 use lightbound_shader::{Entry, Settings, Shader, ShaderError};
 use messages::{jargon, render};
 use std::collections::BTreeMap;
@@ -156,7 +156,7 @@ fn invalid_settings_are_rejected() {
             &format!("{}\n", render(&function(&overrides).expect_err("the value is invalid")));
     }
     let texture = |shader: &Shader| {
-        let textures = vec![("wod".to_owned(), SamplerState::default())];
+        let textures = vec![("wod".to_owned(), TextureState::default())];
         render(
             &shader
                 .function(Entry::Integrand, &Settings { textures, ..Settings::default() })

@@ -1,8 +1,8 @@
 //! Image I/O, [comparison metrics](mod@compare) and [false-colour maps](heatmap).
 //!
-//! An [`Image`] holds a texture or an environment map. It stores 8-bit samples encoded and decodes
-//! them through a lookup table on access, so an 8-bit texture takes one byte per sample, and
-//! callers always get linear values. Rendered images are written by [`mod@write`].
+//! An [`Image`] holds a texture or an environment map. It stores samples as its file has them: in
+//! half or single precision, or as codes of 8 or 16 bits, which are decoded through a table on
+//! access. So an 8-bit texture takes one byte per sample, and callers always get linear values. Rendered images are written by [`mod@write`].
 //!
 //! ```
 //! use lightbound_image::compare::{Metric, Planes, compare};
@@ -32,6 +32,7 @@ pub mod read;
 mod read_exr;
 mod read_jpeg;
 mod resize;
+mod samples;
 mod tone_map;
 mod window;
 pub mod write;
@@ -41,11 +42,13 @@ mod write_png;
 pub use crop::{Crop, CropError};
 pub use digits::six_digits;
 pub use encoding::{Encoding, EncodingError, linear_to_srgb};
+pub use exr::prelude::f16;
 pub use exr_rows::read_exr_blocks;
 use glam::Mat3;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Primaries;
 pub use read_exr::{read_exr, read_exr_channel_names, read_exr_header};
+pub use samples::{Codes, Samples};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 pub use tone_map::{ToneMap, exposure_gain};
@@ -153,15 +156,6 @@ pub struct Image {
     primaries: Primaries,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Samples {
-    /// Linear samples.
-    F32(Vec<f32>),
-    /// Encoded samples; `decode` maps each code to its linear value. Opacity is always linear (PNG
-    /// 1.2 §6.2).
-    U8 { codes: Vec<u8>, decode: Box<[f32; 256]> },
-}
-
 impl Image {
     /// Creates an image from linear samples.
     ///
@@ -185,9 +179,34 @@ impl Image {
         encoding: Encoding,
     ) -> Image {
         assert_eq!(codes.len(), sample_count(width, height, channels));
-        let decode = Box::new(std::array::from_fn(|i| encoding.decode(i as f32 / 255.0)));
-        let samples = Samples::U8 { codes, decode };
+        let samples = Samples::U8(Codes::<u8>::new(codes, encoding));
         Image { width, height, channels, samples, primaries: Primaries::SRGB }
+    }
+
+    /// Creates an image from 16-bit samples in `encoding`.
+    ///
+    /// # Panics
+    /// See [`Image::from_f32`].
+    pub fn from_u16(
+        width: u32,
+        height: u32,
+        channels: Channels,
+        codes: Vec<u16>,
+        encoding: Encoding,
+    ) -> Image {
+        assert_eq!(codes.len(), sample_count(width, height, channels));
+        let samples = Samples::U16(Codes::<u16>::new(codes, encoding));
+        Image { width, height, channels, samples, primaries: Primaries::SRGB }
+    }
+
+    /// Creates an image from linear samples in half precision.
+    ///
+    /// # Panics
+    /// See [`Image::from_f32`].
+    pub fn from_f16(width: u32, height: u32, channels: Channels, samples: Vec<f16>) -> Image {
+        assert_eq!(samples.len(), sample_count(width, height, channels));
+        let primaries = Primaries::SRGB;
+        Image { width, height, channels, samples: Samples::F16(samples), primaries }
     }
 
     /// Returns the primaries of its colours: sRGB, unless an EXR file says otherwise.
@@ -196,14 +215,17 @@ impl Image {
     }
 
     /// Converts the colours to linear sRGB by a matrix from the image's primaries. Grey images and
-    /// images of 8-bit codes, which are sRGB already, stay as they are.
+    /// images of codes, which are sRGB already, stay as they are. Halves become floats.
     #[must_use]
     pub fn into_srgb(mut self, srgb_from_rgb: Mat3) -> Image {
-        if let (Samples::F32(samples), Channels::Rgb | Channels::Rgba) =
-            (&mut self.samples, self.channels)
-        {
-            for pixel in samples.chunks_exact_mut(self.channels as usize) {
-                (srgb_from_rgb * Vec3::from_slice(pixel)).write_to_slice(pixel);
+        if self.channels != Channels::Grey {
+            if let Samples::F16(samples) = &self.samples {
+                self.samples = Samples::F32(samples.iter().map(|sample| sample.to_f32()).collect());
+            }
+            if let Samples::F32(samples) = &mut self.samples {
+                for pixel in samples.chunks_exact_mut(self.channels as usize) {
+                    (srgb_from_rgb * Vec3::from_slice(pixel)).write_to_slice(pixel);
+                }
             }
         }
         self.primaries = Primaries::SRGB;
@@ -231,16 +253,12 @@ impl Image {
     /// If the pixel is outside the image.
     pub fn rgb(&self, x: u32, y: u32) -> Vec3 {
         let i = self.offset(x, y);
-        match (&self.samples, self.channels) {
-            (Samples::F32(s), Channels::Grey) => Vec3::splat(s[i]),
-            (Samples::F32(s), _) => Vec3::from_slice(&s[i..i + 3]),
-            (Samples::U8 { codes, decode }, Channels::Grey) => {
-                Vec3::splat(decode[codes[i] as usize])
-            }
-            (Samples::U8 { codes, decode }, _) => {
-                let [r, g, b] = [0, 1, 2].map(|c| decode[codes[i + c] as usize]);
-                Vec3::new(r, g, b)
-            }
+        let is_grey = self.channels == Channels::Grey;
+        match &self.samples {
+            Samples::F32(samples) => colour(is_grey, i, |i| samples[i]),
+            Samples::F16(samples) => colour(is_grey, i, |i| samples[i].to_f32()),
+            Samples::U16(samples) => colour(is_grey, i, |i| samples.colour(i)),
+            Samples::U8(samples) => colour(is_grey, i, |i| samples.colour(i)),
         }
     }
 
@@ -250,13 +268,10 @@ impl Image {
     /// # Panics
     /// If the pixel is outside the image.
     pub fn float(&self, x: u32, y: u32) -> f32 {
-        match (self.channels, &self.samples) {
-            (Channels::Rgba, Samples::F32(s)) => s[self.offset(x, y) + 3],
-            (Channels::Rgba, Samples::U8 { codes, .. }) => {
-                codes[self.offset(x, y) + 3] as f32 / 255.0
-            }
-            (Channels::Grey, _) => self.rgb(x, y).x,
-            (Channels::Rgb, _) => self.rgb(x, y).element_sum() / 3.0,
+        match self.channels {
+            Channels::Rgba => self.samples.opacity(self.offset(x, y) + 3),
+            Channels::Grey => self.rgb(x, y).x,
+            Channels::Rgb => self.rgb(x, y).element_sum() / 3.0,
         }
     }
 
@@ -265,29 +280,28 @@ impl Image {
         (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.rgb(x, y)))
     }
 
+    /// Returns the samples.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
     /// Drops the opacity if it is 1 everywhere.
     fn without_opaque_alpha(mut self) -> Image {
         if self.channels == Channels::Rgba {
-            let is_opaque = match &mut self.samples {
-                Samples::F32(samples) => drop_alpha(samples, 1.0),
-                Samples::U8 { codes, .. } => drop_alpha(codes, u8::MAX),
-            };
+            let is_opaque = self.samples.drop_opaque_alpha();
             self.channels = if is_opaque { Channels::Rgb } else { Channels::Rgba };
         }
         self
     }
 
-    /// Returns whether samples are stored as 8-bit codes, so that all values are from 0 to 1.
-    pub fn is_8_bit(&self) -> bool {
-        matches!(self.samples, Samples::U8 { .. })
+    /// Returns whether samples are stored as codes, so that all values are from 0 to 1.
+    pub fn has_codes(&self) -> bool {
+        matches!(self.samples, Samples::U8(_) | Samples::U16(_))
     }
 
     /// Returns the memory of the samples in bytes.
     pub fn memory_bytes(&self) -> usize {
-        match &self.samples {
-            Samples::F32(s) => size_of_val(s.as_slice()),
-            Samples::U8 { codes, decode } => codes.len() + size_of_val(decode.as_ref()),
-        }
+        self.samples.memory_bytes()
     }
 
     fn offset(&self, x: u32, y: u32) -> usize {
@@ -301,18 +315,13 @@ impl Image {
     }
 }
 
-/// Removes the alpha channel of RGBA samples if it equals `opaque` in all pixels; returns whether
-/// it does.
-fn drop_alpha<T: Copy + PartialEq>(samples: &mut Vec<T>, opaque: T) -> bool {
-    let is_opaque = samples.chunks_exact(4).all(|pixel| pixel[3] == opaque);
-    if is_opaque {
-        let pixels = samples.len() / 4;
-        // In place, since images are large.
-        (0..pixels).for_each(|i| samples.copy_within(4 * i..4 * i + 3, 3 * i));
-        samples.truncate(3 * pixels);
-        samples.shrink_to_fit();
+/// Returns the colour of a pixel whose first sample has an index.
+fn colour(is_grey: bool, index: usize, sample: impl Fn(usize) -> f32) -> Vec3 {
+    if is_grey {
+        Vec3::splat(sample(index))
+    } else {
+        Vec3::new(sample(index), sample(index + 1), sample(index + 2))
     }
-    is_opaque
 }
 
 fn sample_count(width: u32, height: u32, channels: Channels) -> usize {
@@ -339,5 +348,38 @@ mod tests {
         assert_eq!(opaque.without_opaque_alpha(), rgb);
         assert_eq!(rgba.clone().without_opaque_alpha(), rgba);
         assert_eq!((rgb.memory_bytes(), rgba.memory_bytes()), (24, 4 + 1024));
+    }
+
+    #[test]
+    fn samples_of_16_bits_have_the_values_of_floats() {
+        let codes: Vec<u16> = (0..48).map(|k| (k * k * 28) as u16).collect();
+        for channels in [Channels::Grey, Channels::Rgb, Channels::Rgba] {
+            let width = 48 / channels as u32;
+            let pixels = |image: &Image| -> Vec<[f32; 4]> {
+                let pixel =
+                    |x| [image.rgb(x, 0).to_array().as_slice(), &[image.float(x, 0)]].concat();
+                (0..width).map(|x| pixel(x).try_into().unwrap()).collect()
+            };
+            for encoding in [Encoding::Srgb, Encoding::Linear, Encoding::Gamma(2.2)] {
+                let decoded = codes.iter().enumerate().map(|(i, &code)| {
+                    let is_opacity = channels == Channels::Rgba && i % 4 == 3;
+                    let stored = f32::from(code) / 65535.0;
+                    if is_opacity { stored } else { encoding.decode(stored) }
+                });
+                let floats = Image::from_f32(width, 1, channels, decoded.collect());
+                let image = Image::from_u16(width, 1, channels, codes.clone(), encoding);
+                assert_eq!(pixels(&image), pixels(&floats), "{channels:?} {encoding:?}");
+                assert!(image.has_codes() && !floats.has_codes());
+            }
+            let halves: Vec<f16> =
+                codes.iter().map(|&code| f16::from_bits(code & 0xbfff)).collect();
+            let floats = halves.iter().map(|sample| sample.to_f32()).collect();
+            let floats = Image::from_f32(width, 1, channels, floats);
+            let image = Image::from_f16(width, 1, channels, halves);
+            assert_eq!(pixels(&image), pixels(&floats), "{channels:?}");
+            assert_eq!((image.memory_bytes(), floats.memory_bytes()), (96, 192));
+            let matrix = Mat3::from_diagonal(glam::Vec3::new(2.0, 0.5, 3.0));
+            assert_eq!(pixels(&image.into_srgb(matrix)), pixels(&floats.into_srgb(matrix)));
+        }
     }
 }

@@ -12,7 +12,9 @@ use super::layers::is_tga;
 use super::read_exr::chromaticities;
 use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem, read_jpeg};
 use exr::image::read::image::LayersReader;
-use exr::prelude::{AnyChannel, FlatImage, FlatSamples, ImageAttributes, ReadChannels, ReadLayers};
+use exr::prelude::{
+    AnyChannel, FlatImage, FlatSamples, ImageAttributes, ReadChannels, ReadLayers, f16,
+};
 use image::{DynamicImage, ImageFormat, ImageReader, Limits, RgbaImage};
 use lightbound_math::spectrum::Primaries;
 use std::io::Cursor;
@@ -77,14 +79,7 @@ fn decode_common(
     let decoded_image = isolate(format, || decode_dynamic(data, image_format, format))?;
     let (width, height) = (decoded_image.width(), decoded_image.height());
     let from_u8 = |channels, codes| Image::from_u8(width, height, channels, codes, encoding);
-    let from_u16 = |channels, codes: Vec<u16>| {
-        let linear = codes.iter().enumerate().map(|(i, &code)| {
-            let is_opacity = channels == Channels::Rgba && i % 4 == 3;
-            let stored = code as f32 / 65535.0;
-            if is_opacity { stored } else { encoding.decode(stored) }
-        });
-        Image::from_f32(width, height, channels, linear.collect())
-    };
+    let from_u16 = |channels, codes| Image::from_u16(width, height, channels, codes, encoding);
     let is_tga = image_format == ImageFormat::Tga;
     let decoded_image = match decoded_image {
         // Opaque images stay grey.
@@ -207,16 +202,39 @@ fn interleave(width: u32, height: u32, exr_channels: &[&AnyChannel<FlatSamples>]
         3 => Channels::Rgb,
         _ => Channels::Rgba,
     };
-    let count = channels as usize;
-    let mut samples = vec![0.0; width as usize * height as usize * count];
-    for (c, channel) in exr_channels.iter().enumerate() {
-        for (pixel, value) in
-            samples.chunks_exact_mut(count).zip(channel.sample_data.values_as_f32())
-        {
+    let pixels = width as usize * height as usize;
+    let halves: Option<Vec<&[f16]>> = exr_channels
+        .iter()
+        .map(|channel| match &channel.sample_data {
+            FlatSamples::F16(samples) => Some(&samples[..]),
+            FlatSamples::F32(_) | FlatSamples::U32(_) => None,
+        })
+        .collect();
+    match halves {
+        Some(halves) => {
+            let halves = halves.into_iter().map(|samples| samples.iter().copied());
+            Image::from_f16(width, height, channels, interleaved(pixels, halves))
+        }
+        None => {
+            let floats = exr_channels.iter().map(|channel| channel.sample_data.values_as_f32());
+            Image::from_f32(width, height, channels, interleaved(pixels, floats))
+        }
+    }
+}
+
+/// Interleaves channels of `pixels` samples each.
+fn interleaved<T: Copy + Default>(
+    pixels: usize,
+    channels: impl ExactSizeIterator<Item = impl Iterator<Item = T>>,
+) -> Vec<T> {
+    let count = channels.len();
+    let mut samples = vec![T::default(); pixels * count];
+    for (c, channel) in channels.enumerate() {
+        for (pixel, value) in samples.chunks_exact_mut(count).zip(channel) {
             pixel[c] = value;
         }
     }
-    Image::from_f32(width, height, channels, samples)
+    samples
 }
 
 /// Decodes a portable float map (P. Debevec): `PF` or `Pf`, width, height, and a scale. The sign of

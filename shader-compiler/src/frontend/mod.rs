@@ -33,7 +33,7 @@ mod textures;
 mod translate;
 
 use crate::ir::{Function, Type};
-use crate::texture::SamplerState;
+use crate::texture::{Texture, TextureState};
 use contract::Contract;
 use lexer::{DocComment, SourceRange, Token};
 pub(crate) use locations::LocatedFunction;
@@ -285,8 +285,9 @@ pub enum Setup {
 pub struct Settings {
     /// Where the members of `Material` are computed.
     pub setup: Setup,
-    /// Sampler settings of textures, by name. Other textures use the default [`SamplerState`].
-    pub textures: Vec<(String, SamplerState)>,
+    /// Wrap modes, filters and formats of textures, by name. Other textures use the default
+    /// [`TextureState`].
+    pub textures: Vec<(String, TextureState)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
     /// Maximum number of iterations of a loop. If a loop may reach it, the function has another
@@ -297,6 +298,31 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings { setup: Setup::Inlined, textures: vec![], overrides: vec![], loop_cap: 1 << 16 }
+    }
+}
+
+impl Settings {
+    /// Wrap mode, filter and format of a texture.
+    pub fn texture(&self, name: &str) -> TextureState {
+        let last = self.textures.iter().rev().find(|(key, _)| key == name);
+        last.map_or(TextureState::default(), |&(_, state)| state)
+    }
+
+    /// Checks that images have the formats that the code of a shader reads. They are in the order
+    /// in which the shader declares its textures.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a format differs.
+    pub fn check_formats<'t>(
+        &self,
+        shader: &Shader,
+        images: impl IntoIterator<Item = &'t Texture>,
+    ) {
+        for (name, image) in shader.textures().iter().zip(images) {
+            let (found, expected) = (image.format(), self.texture(name).format);
+            assert_eq!(found, expected, "the code is for another format of the texture `{name}`");
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::lexer::{SourceRange, TokenKind};
 use super::{ShaderError, Source};
+use crate::texture::MAX_TEXTURES;
 
 /// Maximum nesting depth of brackets and chained `else`s.
 const MAX_BRACKETS: usize = 100;
@@ -14,6 +15,9 @@ const MAX_OPERATORS: usize = 500;
 
 /// Maximum number of declarations, since each may refer to the next.
 const MAX_DECLARATIONS: usize = 2000;
+
+// A texture is a declaration.
+const _: () = assert!(MAX_DECLARATIONS <= MAX_TEXTURES as usize);
 
 const DECLARATIONS: [&str; 7] =
     ["struct", "fn", "const", "var", "override", "alias", "const_assert"];

@@ -1,4 +1,4 @@
-//! Textures: their declarations and sampler settings, and the translation of WGSL's texture
+//! Textures: their declarations and settings, and the translation of WGSL's texture
 //! functions.
 //!
 //! Images have one mip level, so gradients, biases and levels have no effect, as in WGSL. The
@@ -10,7 +10,7 @@
 use super::translate::{Fault, Frame, Leaves, Operand, Translator};
 use super::{Settings, Shader, ShaderError, diagnostics};
 use crate::ir::{Emit, Op};
-use crate::texture::{Access, SamplerState, Taps, Wrap};
+use crate::texture::{Access, Taps, TextureState, Wrap};
 use naga::{
     Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Module, ScalarKind,
     TypeInner,
@@ -93,19 +93,17 @@ impl<'m> Translator<'m> {
         }
     }
 
-    /// Index of the texture that an expression refers to, and its sampler settings.
+    /// Index of the texture that an expression refers to, and its settings.
     fn texture(
         &mut self,
         frame: &mut Frame<'m>,
         image: Handle<Expression>,
-    ) -> Result<(u32, SamplerState), Fault> {
+    ) -> Result<(u32, TextureState), Fault> {
         let Operand::Texture(index) = self.operand(frame, image)? else {
             return Err(self.fault(frame, image, "this is not a texture", None));
         };
         let name = self.module.global_variables[self.textures[index as usize]].name.as_deref();
-        let samplers = &self.settings.textures;
-        let sampler = samplers.iter().rev().find(|(key, _)| Some(key.as_str()) == name);
-        Ok((index, sampler.map_or(SamplerState::default(), |&(_, sampler)| sampler)))
+        Ok((index, name.map_or(TextureState::default(), |name| self.settings.texture(name))))
     }
 
     /// Translates a texture lookup or query; `None` for other expressions.
@@ -118,16 +116,16 @@ impl<'m> Translator<'m> {
             Expression::ImageSample {
                 image, gather, coordinate, offset, clamp_to_edge, ..
             } => {
-                let (texture, mut sampler) = self.texture(frame, image)?;
+                let (texture, mut state) = self.texture(frame, image)?;
                 if clamp_to_edge {
-                    sampler.wrap = Wrap::Clamp;
+                    state.sampler.wrap = Wrap::Clamp;
                 }
                 let coordinates = self.value(frame, coordinate)?;
                 let [right, up] = match offset {
                     Some(offset) => self.offset(frame, offset)?,
                     None => [0, 0],
                 };
-                let base = Access { offset: [right, -up], ..Access::new(texture, 0, sampler) };
+                let base = Access { offset: [right, -up], ..Access::new(texture, 0, state) };
                 let accesses = match gather {
                     None => [0, 1, 2, 3].map(|channel| Access { channel, ..base }),
                     // Corners in the order (min u, max v), (max u, max v), (max u, min v),
@@ -147,11 +145,11 @@ impl<'m> Translator<'m> {
                 })
             }
             Expression::ImageLoad { image, coordinate, .. } => {
-                let (texture, sampler) = self.texture(frame, image)?;
+                let (texture, state) = self.texture(frame, image)?;
                 let coordinates = self.value(frame, coordinate)?;
                 self.compute([coordinates], |b, [at], out| {
                     out.extend([0, 1, 2, 3].map(|channel| {
-                        let access = b.i32(Access::new(texture, channel, sampler).pack() as i32);
+                        let access = b.i32(Access::new(texture, channel, state).pack() as i32);
                         b.op(Op::Fetch, &[access, at[0], at[1]])
                     }));
                 })
@@ -207,7 +205,7 @@ mod tests {
     use crate::interpreter;
     use crate::ir::Table;
     use crate::random::Random;
-    use crate::texture::{Filter, SamplerState, Texture, Wrap};
+    use crate::texture::{Channels, Filter, SamplerState, Texture, TextureState, Wrap};
     use crate::{Entry, Settings, Shader};
 
     /// An image with this red channel, row by row from the top; the other channels add 10, 20 and
@@ -231,10 +229,24 @@ mod tests {
         images: &[&Texture],
         uv: &[[f32; 2]],
     ) -> Vec<[f32; 3]> {
+        let state = |sampler| TextureState { sampler, ..TextureState::default() };
+        let settings: Vec<_> =
+            textures.iter().map(|&(name, sampler)| (name, state(sampler))).collect();
+        evaluate_with(declarations, body, &settings, images, uv)
+    }
+
+    /// Like [`evaluate`], with the formats of images.
+    fn evaluate_with(
+        declarations: &str,
+        body: &str,
+        textures: &[(&str, TextureState)],
+        images: &[&Texture],
+        uv: &[[f32; 2]],
+    ) -> Vec<[f32; 3]> {
         let text = format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
         let shader =
             Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        let textures = textures.iter().map(|&(name, sampler)| (name.to_owned(), sampler)).collect();
+        let textures = textures.iter().map(|&(name, state)| (name.to_owned(), state)).collect();
         let function = shader.function(Entry::Brdf, &Settings { textures, ..Settings::default() });
         let function = function.unwrap_or_else(|error| panic!("{error}: {text}"));
         let tables: Vec<_> = images.iter().map(|image| Table::new(image.words())).collect();
@@ -311,6 +323,23 @@ mod tests {
             &format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}"),
         );
         assert_eq!(shader.expect("it is valid").textures(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn formats_apply_per_texture() {
+        let codes = |count| (0..count).map(|k| (37 * k) as u8).collect();
+        let bytes =
+            Texture::from_codes(5, Channels::Rgb, codes(60), |code| f32::from(code) / 255.0);
+        let halves = Texture::from_floats(2, Channels::Grey, &[1.0, 2.0, 3.0, 4.0]);
+        let floats = [&bytes, &halves].map(|image| Texture::new(image.width(), &image.texels()));
+        let state = |image: &Texture| TextureState { format: image.format(), ..Default::default() };
+        let settings = [("t", state(&bytes)), ("other", state(&halves))];
+        let body = "return vec3f(textureSample(t, s, wi.xy).ga, textureSample(other, s, wi.xy).b)
+            + textureLoad(t, vec2i(wi.xy * 5.0), 0).rgb * vec3f(textureDimensions(other).xyx);";
+        let uv = coordinates(4);
+        let found = evaluate_with(DECLARATIONS, body, &settings, &[&bytes, &halves], &uv);
+        let images = floats.each_ref();
+        assert_eq!(found, evaluate(DECLARATIONS, body, &[], &images, &uv));
     }
 
     #[test]

@@ -14,8 +14,8 @@
 use super::{Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::EmitExt;
-use crate::math::texture::{access, modulo, round, size};
-use crate::texture::{Access, CHANNELS, ENTRY_WORDS, LEVEL_TABLE_WORD, MAX_SIDE, Taps, Wrap};
+use crate::math::texture::{access, decode, load_component, modulo, round, size, texel_offset};
+use crate::texture::{Access, Component, LEVEL_TABLE_WORD, MAX_SIDE, Taps, Wrap};
 
 /// Mask of the exponent bits of a float.
 const EXPONENT: i32 = 0x7f80_0000;
@@ -343,31 +343,53 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let starts = self.emit.load(table, starts);
         let start = self.emit.iadd(starts, level);
         let start = self.emit.load(table, start);
-        let channel = self.emit.i32(access.channel as i32);
-        let start = self.emit.iadd(start, channel);
+        // An entry consists of its minima and its maxima, or of a texel.
         let is_texel = self.emit.ieq(level, zero);
-        let (texel, entry) = (self.emit.i32(CHANNELS as i32), self.emit.i32(ENTRY_WORDS as i32));
-        let stride = self.emit.select(is_texel, texel, entry);
-        let gap = self.emit.isub(stride, texel);
+        let doubling = self.emit.select(is_texel, zero, one);
         let width = self.emit.iadd(end, one);
-        let row = self.emit.imul(width, stride);
-        let [left, right] = [left, right].map(|block| self.emit.imul(block, stride));
-        let [top, bottom] = [top, bottom].map(|block| {
-            let words = self.emit.imul(block, row);
-            self.emit.iadd(words, start)
+        let [top, bottom] = [top, bottom].map(|block| self.emit.imul(block, width));
+        let [left, right, top, bottom] = [left, right, top, bottom].map(|entries| {
+            let texels = self.emit.shl(entries, doubling);
+            texel_offset(self.emit, access, texels)
         });
+        let [top, bottom] = [top, bottom].map(|offset| self.emit.iadd(offset, start));
+        let channels = self.emit.i32(access.format.channels.count() as i32);
+        let gap = self.emit.select(is_texel, zero, channels);
         let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
         let min = corners.map(|(column, row)| self.emit.iadd(column, row));
-        let max = min.map(|address| self.emit.iadd(address, gap));
-        [(Op::Min, min), (Op::Max, max)].map(|(op, addresses)| {
-            let [a, b, c, d] = addresses.map(|address| {
-                let word = self.emit.load(table, address);
-                self.emit.float(word)
-            });
-            let (a, b) = (self.emit.op(op, &[a, b]), self.emit.op(op, &[c, d]));
-            self.emit.op(op, &[a, b])
-        })
+        let max = min.map(|first| self.emit.iadd(first, gap));
+        [self.extreme(access, min, Op::Min, Op::UMin), self.extreme(access, max, Op::Max, Op::UMax)]
     }
+
+    /// The minimum or maximum of a channel over four texels or entries, given the indices of their
+    /// first components and the operations for values and for codes.
+    fn extreme(
+        &mut self,
+        access: Access,
+        firsts: [E::Value; 4],
+        of_values: Op,
+        of_codes: Op,
+    ) -> E::Value {
+        let components = firsts.map(|first| load_component(self.emit, access, first));
+        match (access.format.component, components) {
+            (Component::Float | Component::Half, _) => {
+                let values = components.map(|component| decode(self.emit, access, component));
+                reduce(self.emit, of_values, values)
+            }
+            // Codes have the order of their values.
+            (_, [Some(a), Some(b), Some(c), Some(d)]) => {
+                let code = reduce(self.emit, of_codes, [a, b, c, d]);
+                decode(self.emit, access, Some(code))
+            }
+            _ => decode(self.emit, access, None),
+        }
+    }
+}
+
+/// Applies an operation to all of four values.
+fn reduce<E: Emit>(e: &mut E, op: Op, [a, b, c, d]: [E::Value; 4]) -> E::Value {
+    let (a, b) = (e.op(op, &[a, b]), e.op(op, &[c, d]));
+    e.op(op, &[a, b])
 }
 
 /// Whether a coordinate is known to map to texel indices that are far from overflow.
@@ -383,8 +405,9 @@ mod tests {
     use crate::interval::testing::{OpTest, Operand, random_between};
     use crate::ir::{Table, Type};
     use crate::random::Random;
+    use crate::testing::random::image as random_image;
     use crate::testing::random::word;
-    use crate::texture::Texture;
+    use crate::texture::{Channels, Format, Texture};
     use std::collections::BTreeSet;
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
@@ -457,19 +480,24 @@ mod tests {
         outcome.endpoints.map(f32::from_bits)
     }
 
+    fn random_access(random: &mut Random) -> Access {
+        Access {
+            table: 0,
+            format: Format::default(),
+            channel: random.below(4) as u32,
+            taps: *random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]),
+            wrap: *random.pick(&WRAPS),
+            offset: *random.pick(&[[0, 0], [-8, 3]]),
+        }
+    }
+
     #[test]
     fn lookups_contain_results_of_members() {
         for (width, height) in [(1, 1), (2, 2), (3, 5), (64, 37), (7, 1), (16, 32), (33, 65)] {
             let texture = image(width, height);
             let mut random = Random::new(u64::from(width));
             for _ in 0..6000 {
-                let access = Access {
-                    table: 0,
-                    channel: random.below(4) as u32,
-                    taps: *random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]),
-                    wrap: *random.pick(&WRAPS),
-                    offset: *random.pick(&[[0, 0], [-8, 3]]),
-                };
+                let access = random_access(&mut random);
                 let nan = *random.pick(&[Nan::Propagate, Nan::Suppress, Nan::Ignore]);
                 let [u, v] = [width, height].map(|size| coordinates(&mut random, size, nan));
                 let endpoints = [&u, &v].map(|x| x.endpoints.map(f32::from_bits));
@@ -520,6 +548,35 @@ mod tests {
                     Nan::Suppress,
                     &mut random,
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_in_all_formats_are_those_of_floats() {
+        let mut random = Random::new(5);
+        for component in Component::ALL {
+            for channels in Channels::ALL {
+                for size in [[1, 1], [3, 5], [16, 9], [33, 21]] {
+                    let format = Format { component, channels };
+                    let (packed, floats) = random_image(&mut random, size, format);
+                    for _ in 0..250 {
+                        let access = random_access(&mut random);
+                        let nan = *random.pick(&[Nan::Propagate, Nan::Suppress, Nan::Ignore]);
+                        let [u, v] = size.map(|size| coordinates(&mut random, size, nan));
+                        let [found, expected] = [(&packed, format), (&floats, Format::default())]
+                            .map(|(image, format)| {
+                                let access = Access { format, ..access };
+                                let operand = Operand::constant(Type::I32, access.pack());
+                                let operands = [operand, u.clone(), v.clone()];
+                                check(Op::Texel, image, &operands, nan, &mut random)
+                            });
+                        assert_eq!(found, expected, "{format:?} {access:?} {u:x?} {v:x?}");
+                        let [u, v] = [&u, &v].map(|x| x.endpoints.map(f32::from_bits));
+                        let of_image = |image: &Texture| image.range_of(access, u, v);
+                        assert_eq!(of_image(&packed), of_image(&floats), "{format:?} {access:?}");
+                    }
+                }
             }
         }
     }

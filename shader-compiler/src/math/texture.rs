@@ -14,7 +14,7 @@
 
 use super::{EmitExt, integer, with_sign};
 use crate::ir::Emit;
-use crate::texture::{Access, HEADER_WORDS, Taps, Wrap};
+use crate::texture::{Access, Component, HALF_REBIAS, HEADER_WORDS, MIN_NORMAL_HALF, Taps, Wrap};
 
 /// Decodes the constant that describes the access.
 pub(crate) fn access<E: Emit>(e: &E, access: E::Value) -> Access {
@@ -55,6 +55,9 @@ struct Axis<V> {
 pub fn texel<E: Emit>(e: &mut E, operand: E::Value, u: E::Value, v: E::Value) -> E::Value {
     let access = access(e, operand);
     let one = e.f32(1.0);
+    if access.format.channels.component(access.channel).is_none() && access.wrap != Wrap::Black {
+        return one;
+    }
     let t = e.sub(one, v);
     let (columns, rows) = (axis(e, access, 0, u), axis(e, access, 1, t));
     let width = columns.size;
@@ -295,7 +298,7 @@ fn read_tap<E: Emit>(
     }
 }
 
-/// Loads the texel in a column and a row.
+/// Loads a channel of the texel in a column and a row.
 #[inline(always)]
 fn load_texel<E: Emit>(
     e: &mut E,
@@ -306,13 +309,159 @@ fn load_texel<E: Emit>(
 ) -> E::Value {
     let row_start = e.imul(row, width);
     let texel = e.iadd(row_start, column);
-    let two = e.i32(2);
-    let word = e.shl(texel, two);
-    let start = e.i32(HEADER_WORDS as i32 + access.channel as i32);
-    let word = e.iadd(word, start);
+    let offset = texel_offset(e, access, texel);
+    let first = e.i32(access.format.first_component() as i32);
+    let first = e.iadd(offset, first);
+    let component = load_component(e, access, first);
+    decode(e, access, component)
+}
+
+/// Number of components of some texels.
+#[inline(always)]
+pub(crate) fn texel_offset<E: Emit>(e: &mut E, access: Access, texels: E::Value) -> E::Value {
+    match access.format.channels.count() {
+        1 => texels,
+        // Faster than a product.
+        3 => {
+            let one = e.i32(1);
+            let doubled = e.shl(texels, one);
+            e.iadd(doubled, texels)
+        }
+        count => {
+            let log = e.i32(count.ilog2() as i32);
+            e.shl(texels, log)
+        }
+    }
+}
+
+/// Loads the component of a channel, as an integer, of the texel or pyramid entry whose first
+/// component has an index. `None` if the channel is not stored. Channels share loads and shifts.
+/// Shifts by variable amounts would take longer than these by constants under conditions.
+#[inline(always)]
+pub(crate) fn load_component<E: Emit>(
+    e: &mut E,
+    access: Access,
+    first: E::Value,
+) -> Option<E::Value> {
+    let format = access.format;
+    let component = format.channels.component(access.channel)?;
+    let (bits, per_word) = (format.component.bits(), format.components_per_word());
+    let count = format.channels.count() as u32;
     let table = e.i32(access.table as i32);
-    let bits = e.load(table, word);
-    e.float(bits)
+    let word_log = e.i32(per_word.ilog2() as i32);
+    let word_of = |e: &mut E, index| e.lshr(index, word_log);
+    if per_word == 1 {
+        let component = e.i32(component as i32);
+        let word = e.iadd(first, component);
+        return Some(e.load(table, word));
+    }
+    let mask = e.i32((u32::MAX >> (u32::BITS - bits)) as i32);
+    let extract = |e: &mut E, word, place: u32| {
+        let place = e.i32((place * bits) as i32);
+        let shifted = e.lshr(word, place);
+        e.and(shifted, mask)
+    };
+    let word = word_of(e, first);
+    if count == 3 {
+        let last = e.i32(2);
+        let last = e.iadd(first, last);
+        let last = word_of(e, last);
+        let (low, high) = (e.load(table, word), e.load(table, last));
+        let (half, rest) = (e.i32(16), e.i32(bits as i32));
+        // Two components of 8 bits, or one of 16.
+        let (upper, lower) = (e.lshr(low, half), e.shl(high, half));
+        let middle = e.or(upper, lower);
+        if per_word == 2 {
+            return Some(match component {
+                2 => {
+                    let shifted = e.lshr(high, rest);
+                    let blue = select_bit(e, first, 1, shifted, high);
+                    e.and(blue, mask)
+                }
+                component => {
+                    let word = select_bit(e, first, 1, middle, low);
+                    extract(e, word, component)
+                }
+            });
+        }
+        let word = select_bit(e, first, 2, middle, low);
+        let shifted = e.lshr(word, rest);
+        let word = select_bit(e, first, 1, shifted, word);
+        return Some(extract(e, word, component));
+    }
+    // The texel is a part of a word, or whole words.
+    let offset = e.i32((component / per_word) as i32);
+    let word = e.iadd(word, offset);
+    let mut word = e.load(table, word);
+    let mut texels = count;
+    while texels < per_word {
+        let size = e.i32((texels * bits) as i32);
+        let shifted = e.lshr(word, size);
+        word = select_bit(e, first, texels, shifted, word);
+        texels *= 2;
+    }
+    Some(extract(e, word, component % per_word))
+}
+
+/// `one` if a bit of an index is set, else `zero`.
+#[inline(always)]
+fn select_bit<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    bit: u32,
+    one: E::Value,
+    zero: E::Value,
+) -> E::Value {
+    let (bit, clear) = (e.i32(bit as i32), e.i32(0));
+    let bit = e.and(index, bit);
+    let is_clear = e.ieq(bit, clear);
+    e.select(is_clear, zero, one)
+}
+
+/// The value of a component; 1 if the channel is not stored.
+#[inline(always)]
+pub(crate) fn decode<E: Emit>(e: &mut E, access: Access, component: Option<E::Value>) -> E::Value {
+    let Some(bits) = component else { return e.f32(1.0) };
+    let mut unorm = |max| {
+        let (code, max) = (e.convert(bits), e.f32(max));
+        e.div(code, max)
+    };
+    match access.format.decoding(access.channel) {
+        Component::Float => e.float(bits),
+        Component::Half => half(e, bits),
+        Component::Unorm8 => unorm(255.0),
+        Component::Unorm16 => unorm(65535.0),
+        Component::Palette8 | Component::Palette16 => {
+            let (table, palette) = (e.i32(access.table as i32), e.i32(HEADER_WORDS as i32));
+            let word = e.iadd(bits, palette);
+            let value = e.load(table, word);
+            e.float(value)
+        }
+    }
+}
+
+/// The value of a finite half-precision float. No step has a subnormal operand, which would be slow
+/// on some processors.
+#[inline(always)]
+fn half<E: Emit>(e: &mut E, bits: E::Value) -> E::Value {
+    let (magnitude_bits, sign_bit) = (e.i32(0x7fff), e.i32(0x8000));
+    let (magnitude, sign) = (e.and(bits, magnitude_bits), e.and(bits, sign_bit));
+    let (fraction_bits, sign_shift) = (e.i32(13), e.i32(16));
+    let (magnitude, sign) = (e.shl(magnitude, fraction_bits), e.shl(sign, sign_shift));
+    let rebias = e.i32(HALF_REBIAS as i32);
+    let normal = e.iadd(magnitude, rebias);
+    // A subnormal, as a fraction of the least exponent, is too large by 1.
+    let least = e.f32(MIN_NORMAL_HALF);
+    let least_bits = e.i32(MIN_NORMAL_HALF.to_bits() as i32);
+    let subnormal = e.iadd(magnitude, least_bits);
+    let subnormal = e.float(subnormal);
+    let subnormal = e.sub(subnormal, least);
+    let subnormal = e.bits(subnormal);
+    let fraction_end = e.i32(1 << 23);
+    let is_subnormal = e.slt(magnitude, fraction_end);
+    let magnitude = e.select(is_subnormal, subnormal, normal);
+    let value = e.or(magnitude, sign);
+    e.float(value)
 }
 
 /// Interpolates four texels bilinearly, upper row first, and clamps the result to their hull.
@@ -348,7 +497,10 @@ mod tests {
     use crate::math::eval::ConstantEvaluator;
     use crate::passes;
     use crate::random::Random;
-    use crate::texture::{SamplerState, Texture};
+    use crate::target::Target;
+    use crate::testing::random::image;
+    use crate::texture::{Channels, Format, Texture, TextureState};
+    use crate::{Arena, Batch, Kernel};
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
@@ -423,7 +575,13 @@ mod tests {
     fn accesses(offset: [i32; 2]) -> impl Iterator<Item = Access> {
         let taps = [Taps::Point, Taps::Bilinear, Taps::Corner];
         taps.into_iter().flat_map(move |taps| {
-            WRAPS.map(|wrap| Access { table: 1, channel: 2, taps, wrap, offset })
+            WRAPS.map(|wrap| Access {
+                channel: 2,
+                taps,
+                wrap,
+                offset,
+                ..Access::new(1, 0, TextureState::default())
+            })
         })
     }
 
@@ -575,7 +733,7 @@ mod tests {
         let texture = image.texture();
         let tables = [Table::new(texture.words())];
         let fetch = |channel: u32, column: u32, row: u32| {
-            let operand = Access::new(0, channel, SamplerState::default()).pack();
+            let operand = Access::new(0, channel, TextureState::default()).pack();
             f32::from_bits(
                 Op::Fetch
                     .eval_with(&mut ConstantEvaluator { tables: &tables }, &[operand, column, row]),
@@ -595,13 +753,101 @@ mod tests {
         for channel in 0..4 {
             for (x, y) in (-16..16).flat_map(|x| [(x, -x - 1), (x, x)]) {
                 for access in accesses([x, y]) {
-                    for table in [0, 1, 65535] {
-                        let access = Access { table, channel, ..access };
+                    for (table, format) in
+                        std::iter::zip([0, 1, 2047].into_iter().cycle(), formats())
+                    {
+                        let access = Access { table, format, channel, ..access };
                         assert_eq!(Access::unpack(access.pack()), Some(access));
                     }
                 }
             }
         }
         assert_eq!(Access::unpack(3 << 18), None);
+        assert_eq!(Access::unpack(24 << 11), None);
+    }
+
+    /// All formats.
+    fn formats() -> impl Iterator<Item = Format> {
+        let components = Component::ALL.into_iter();
+        components
+            .flat_map(|component| Channels::ALL.map(|channels| Format { component, channels }))
+    }
+
+    #[test]
+    fn lookups_in_all_formats_have_the_bits_of_floats() {
+        let mut random = Random::new(8);
+        for format in formats() {
+            for [width, height] in [[1, 1], [3, 2], [13, 7]] {
+                let (packed, floats) = image(&mut random, [width, height], format);
+                let tables = [packed.words(), floats.words()].map(Table::new);
+                let accesses = accesses([0, 0]).chain(accesses([3, -5]));
+                for access in
+                    accesses.flat_map(|a| [0, 1, 2, 3].map(|c| Access { channel: c, ..a }))
+                {
+                    for _ in 0..60 {
+                        let at = [width, height]
+                            .map(|size| coordinate(&mut random, i64::from(size)).to_bits());
+                        let texel = [random.below(15), random.below(9)].map(|k| k as u32);
+                        for (op, [x, y]) in [(Op::Texel, at), (Op::Fetch, texel)] {
+                            let [found, expected] =
+                                [(0, format), (1, Format::default())].map(|(table, format)| {
+                                    let operand = Access { table, format, ..access }.pack();
+                                    let mut evaluator = ConstantEvaluator { tables: &tables };
+                                    op.eval_with(&mut evaluator, &[operand, x, y])
+                                });
+                            assert_eq!(
+                                found, expected,
+                                "{access:?}, {format:?} of {width} × {height} at {x:x}, {y:x}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn machine_code_reads_all_formats() {
+        let mut random = Random::new(9);
+        let size = [13, 7];
+        for format in formats() {
+            let (packed, floats) = image(&mut random, size, format);
+            for access in accesses([0, 0]) {
+                let mut b = Builder::new("lookup", Rules::Exact);
+                let (u, v) = (b.input("u", Type::F32), b.input("v", Type::F32));
+                let outputs = [0, 1, 2, 3].map(|channel| {
+                    let access =
+                        b.i32(Access { table: 0, format, channel, ..access }.pack() as i32);
+                    (format!("channel{channel}"), b.op(Op::Texel, &[access, u, v]))
+                });
+                let lowered = passes::lower(&b.finish(outputs));
+                let rows: Vec<_> = (0..40)
+                    .map(|_| size.map(|size| coordinate(&mut random, i64::from(size)).to_bits()))
+                    .collect();
+                for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+                    let kernel = Kernel::compile(&Arena::new(), &lowered, target)
+                        .expect("the target is available");
+                    let mut inputs = Batch::new(target, 2, rows.len());
+                    let mut found = Batch::new(target, 4, rows.len());
+                    rows.iter().enumerate().for_each(|(row, at)| inputs.set_row(row, 0, at));
+                    kernel.run(&[&packed], &inputs, &mut found);
+                    for (row, &[u, v]) in rows.iter().enumerate() {
+                        for channel in 0..4 {
+                            let access = Access { table: 0, channel, ..access };
+                            let tables = [Table::new(floats.words())];
+                            let expected = Op::Texel.eval_with(
+                                &mut ConstantEvaluator { tables: &tables },
+                                &[access.pack(), u, v],
+                            );
+                            assert_eq!(
+                                found.bits(row, channel as usize),
+                                expected,
+                                "{access:?}, {format:?} on {target} at {u:x}, {v:x}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::ir::{Emit, Function, Op, Type};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::target::Target;
-use crate::texture::{Access, SamplerState};
+use crate::texture::{Access, TextureState};
 use std::fmt;
 
 /// Limit on loop iterations of an interpreted evaluation.
@@ -111,8 +111,9 @@ pub fn op_function(op: Op) -> Function {
     let mut args: Vec<_> =
         args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
     if op.is_load() {
-        let image = Access::new(0, 1, SamplerState::default());
-        args[0] = builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 });
+        let image = Access::new(0, 1, TextureState::default());
+        args[0] =
+            builder.i32((if op == Op::Load { random::THREE_WORDS } else { image.pack() }) as i32);
     }
     let value = builder.op(op, &args);
     builder.finish([("r".to_owned(), value)])

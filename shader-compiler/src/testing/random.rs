@@ -11,7 +11,9 @@ mod loops;
 
 use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Table, Type, Value};
 use crate::random::Random;
-use crate::texture::{Access, Taps, Texture, Wrap};
+use crate::texture::{
+    Access, Channels, Code, Component, Format, Taps, Texture, Wrap, half_to_float,
+};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -76,13 +78,21 @@ const INTEGERS: &[u32] = &[
     0x55aa_00ff,
 ];
 
-/// Widths and heights of the images that random functions read.
-const IMAGE_SIZES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
+/// Widths, heights and formats of the images that random functions read.
+const IMAGES: [([u32; 2], Format); 4] = [
+    ([3, 4], Format { component: Component::Float, channels: Channels::Rgba }),
+    ([37, 33], Format { component: Component::Palette8, channels: Channels::Rgb }),
+    ([6, 9], Format { component: Component::Half, channels: Channels::GreyAlpha }),
+    ([5, 7], Format { component: Component::Unorm16, channels: Channels::Rgba }),
+];
 
 /// Sizes in words of the tables after the images, which random functions also read.
 const TABLE_SIZES: [usize; 2] = [3, 1];
 
-/// The tables that random functions read: two images and two tables of random words.
+/// Index of a table of three words.
+pub const THREE_WORDS: u32 = IMAGES.len() as u32;
+
+/// The tables that random functions read: four images and two tables of random words.
 pub fn tables() -> Vec<Table<'static>> {
     static WORDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
         let (images, mut random) = images_and_generator();
@@ -102,11 +112,62 @@ pub fn images() -> Vec<Texture> {
 /// The images, and the generator for the words of other tables.
 fn images_and_generator() -> (Vec<Texture>, Random) {
     let mut random = Random::new(3);
-    let images = IMAGE_SIZES.map(|[width, height]| {
-        let texel = |_| [(); 4].map(|()| random.bits() as i32 as f32 / 1073741824.0);
-        Texture::new(width, &(0..width * height).map(texel).collect::<Vec<_>>())
-    });
+    let images = IMAGES.map(|(size, format)| image(&mut random, size, format).0);
     (images.into(), random)
+}
+
+/// A random image of a format, with the same image as RGBA floats.
+pub fn image(random: &mut Random, [width, height]: [u32; 2], format: Format) -> (Texture, Texture) {
+    let Format { component, channels } = format;
+    let count = (width * height) as usize * channels.count();
+    let image = match component {
+        Component::Float => {
+            let value = |_| random.bits() as i32 as f32 / 1073741824.0;
+            Texture::of_floats(width, channels, &(0..count).map(value).collect::<Vec<_>>())
+        }
+        Component::Half => {
+            let value = |_| half_to_float(random.bits() as u16 & 0xbfff);
+            Texture::from_floats(width, channels, &(0..count).map(value).collect::<Vec<_>>())
+        }
+        Component::Unorm8 | Component::Palette8 => {
+            let codes: Vec<u8> = (0..count).map(|_| random.bits() as u8).collect();
+            of_codes(width, format, codes)
+        }
+        Component::Unorm16 | Component::Palette16 => {
+            let codes: Vec<u16> = (0..count).map(|_| random.bits() as u16).collect();
+            of_codes(width, format, codes)
+        }
+    };
+    assert_eq!(image.format(), format);
+    let floats = Texture::new(width, &image.texels());
+    (image, floats)
+}
+
+/// An image of codes; with a palette, of values between −0.5 and 1.5.
+fn of_codes<C: Code>(width: u32, format: Format, codes: Vec<C>) -> Texture {
+    if format.component == C::UNORM {
+        let value = |code: C| code.into() as f32 / C::MAX as f32;
+        return Texture::from_codes(width, format.channels, codes, value);
+    }
+    let value = |k: u32| {
+        let x = k as f32 / C::MAX as f32;
+        2.0 * x * x - 0.5
+    };
+    Texture::with_palette(width, format.channels, codes, (0..=C::MAX).map(value).collect())
+}
+
+/// A random first argument of a load.
+pub fn table_operand(random: &mut Random, op: Op) -> u32 {
+    if op == Op::Load {
+        return random.below(IMAGES.len() + TABLE_SIZES.len()) as u32;
+    }
+    let table = random.below(IMAGES.len());
+    let taps = *random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
+    let wrap = *random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
+    let channel = random.below(4) as u32;
+    let offset =
+        if random.once_in(2) { [0, 0] } else { [0, 0].map(|_: i32| random.below(17) as i32 - 8) };
+    Access { table: table as u32, format: IMAGES[table].1, channel, taps, wrap, offset }.pack()
 }
 
 /// A random word of a type: a special value, a small one, or random bits.
@@ -294,24 +355,6 @@ impl Generator {
         self.constant(ty, bits)
     }
 
-    /// A random first argument of a load.
-    fn random_table(&mut self, op: Op) -> Value {
-        if op == Op::Load {
-            let table = self.random.below(IMAGE_SIZES.len() + TABLE_SIZES.len());
-            return self.int(table);
-        }
-        let table = self.random.below(IMAGE_SIZES.len());
-        let taps = *self.random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
-        let wrap = *self.random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
-        let channel = self.random.below(4) as u32;
-        let offset = if self.random.once_in(2) {
-            [0, 0]
-        } else {
-            [0, 0].map(|_: i32| self.random.below(17) as i32 - 8)
-        };
-        self.int(Access { table: table as u32, channel, taps, wrap, offset }.pack() as usize)
-    }
-
     fn int(&mut self, x: usize) -> Value {
         self.constant(Type::I32, x as u32)
     }
@@ -376,7 +419,8 @@ impl Generator {
             _ => {}
         }
         if op.is_load() {
-            args[0] = self.random_table(op);
+            let operand = table_operand(&mut self.random, op);
+            args[0] = self.int(operand as usize);
             if types[1] == Type::I32 && self.random.once_in(2) {
                 // Usually in range, except for the smallest tables.
                 let mask = self.int(63);

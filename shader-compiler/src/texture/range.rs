@@ -6,13 +6,10 @@
 //! contains that of every location in the box, including rounding. The bounds come from the finest
 //! level on which two by two entries cover the footprint.
 
-use super::{
-    Access, CHANNELS, ENTRY_WORDS, HEADER_WORDS, LEVEL_TABLE_WORD, SamplerState, Taps, Texture,
-    Wrap,
-};
+use super::{Access, LEVEL_TABLE_WORD, MAX_SIDE, SamplerState, Taps, Texture, Wrap};
 
 /// A level of the pyramid.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Level {
     /// Log₂ of the block size in texels.
     level: u32,
@@ -20,44 +17,116 @@ struct Level {
     width: u32,
     /// Number of rows of entries.
     height: u32,
-    /// Index of its first word.
-    start: usize,
 }
 
 impl Level {
-    /// Number of words of an entry; the entries of level 0 are the texels themselves.
-    fn stride(self) -> usize {
-        if self.level == 0 { CHANNELS } else { ENTRY_WORDS }
+    /// Number of entries.
+    fn len(self) -> usize {
+        self.width as usize * self.height as usize
     }
 
-    /// Indices of the first words of an entry's minima and maxima.
-    fn entry(self, column: u32, row: u32) -> [usize; 2] {
-        let minima =
-            self.start + (row as usize * self.width as usize + column as usize) * self.stride();
-        [minima, minima + self.stride() - CHANNELS]
+    /// Index of an entry.
+    fn index(self, column: u32, row: u32) -> usize {
+        row as usize * self.width as usize + column as usize
+    }
+
+    /// Number of texels that an entry takes: its minima and maxima, or a texel, for both.
+    fn texels_per_entry(self) -> usize {
+        if self.level == 0 { 1 } else { 2 }
     }
 }
 
 /// The levels of an image's pyramid, from the texels up to the single entry.
 fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
-    let texels = Level { level: 0, width, height, start: HEADER_WORDS };
+    let texels = Level { level: 0, width, height };
     std::iter::successors(Some(texels), |&fine| {
-        let start = fine.start + fine.width as usize * fine.height as usize * fine.stride();
         let halve = |size: u32| size.div_ceil(2);
-        let coarser = Level {
-            level: fine.level + 1,
-            width: halve(fine.width),
-            height: halve(fine.height),
-            start,
-        };
+        let (width, height) = (halve(fine.width), halve(fine.height));
+        let coarser = Level { level: fine.level + 1, width, height };
         (fine.width.max(fine.height) > 1).then_some(coarser)
     })
 }
 
-/// Size of an image in words.
-pub(super) fn size(width: u32, height: u32) -> usize {
-    let top = levels(width, height).last().expect("the pyramid contains the texels");
-    top.start + top.stride() + top.level as usize + 1
+/// An image with its min-max pyramid.
+pub(super) struct Pyramid<T> {
+    pub width: u32,
+    pub height: u32,
+    /// Index of the first component of each level.
+    pub starts: Vec<u32>,
+    /// Components of all levels.
+    pub components: Vec<T>,
+}
+
+impl<T: Copy> Pyramid<T> {
+    /// Creates the pyramid of an image from the `channels` components of each texel, with the order
+    /// of their values.
+    ///
+    /// # Panics
+    ///
+    /// Panics under the conditions of [`Texture::from_floats`].
+    pub fn new(
+        width: u32,
+        channels: usize,
+        mut components: Vec<T>,
+        is_less: impl Fn(T, T) -> bool,
+    ) -> Pyramid<T> {
+        let row = width as usize * channels;
+        assert!(
+            row > 0 && !components.is_empty() && components.len().is_multiple_of(row),
+            "{} components are not complete rows of {width} texels with {channels} channels",
+            components.len()
+        );
+        let height = components.len() / row;
+        assert!(
+            (width as usize).max(height) <= MAX_SIDE as usize,
+            "an image of {width} × {height} texels has a side longer than {MAX_SIDE}"
+        );
+        let height = height as u32;
+        let entries = levels(width, height).map(|level| level.len() * level.texels_per_entry());
+        components.reserve_exact(entries.skip(1).sum::<usize>() * channels);
+        let mut starts = vec![];
+        let mut start = 0;
+        let mut levels = levels(width, height).peekable();
+        while let Some(fine) = levels.next() {
+            starts.push(start as u32);
+            if let Some(coarse) = levels.peek() {
+                append_level(&mut components, start, fine, *coarse, channels, &is_less);
+            }
+            start += fine.len() * fine.texels_per_entry() * channels;
+        }
+        Pyramid { width, height, starts, components }
+    }
+}
+
+/// Appends a level to the components of those below it, of which the last starts at an index.
+fn append_level<T: Copy>(
+    components: &mut Vec<T>,
+    start: usize,
+    fine: Level,
+    coarse: Level,
+    channels: usize,
+    is_less: impl Fn(T, T) -> bool,
+) {
+    let stride = fine.texels_per_entry() * channels;
+    for row in 0..coarse.height {
+        for column in 0..coarse.width {
+            let [right, below] =
+                [(column, fine.width), (row, fine.height)].map(|(k, n)| (2 * k + 1).min(n - 1));
+            let children =
+                [(2 * column, 2 * row), (right, 2 * row), (2 * column, below), (right, below)]
+                    .map(|(column, row)| start + fine.index(column, row) * stride);
+            for channel in 0..channels {
+                let minima = children.map(|child| components[child + channel]);
+                let least = minima.into_iter().reduce(|a, b| if is_less(b, a) { b } else { a });
+                components.extend(least);
+            }
+            for channel in stride - channels..stride {
+                let maxima = children.map(|child| components[child + channel]);
+                let greatest = maxima.into_iter().reduce(|a, b| if is_less(a, b) { b } else { a });
+                components.extend(greatest);
+            }
+        }
+    }
 }
 
 /// A contiguous range of columns or rows of an image.
@@ -114,58 +183,18 @@ fn hull(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// The hull of each channel; texels are not NaN.
-fn channel_hulls(
-    [a, b]: [[f32; CHANNELS]; 2],
-    [c, d]: [[f32; CHANNELS]; 2],
-) -> [[f32; CHANNELS]; 2] {
-    let minima = std::array::from_fn(|k| if c[k] < a[k] { c[k] } else { a[k] });
-    let maxima = std::array::from_fn(|k| if b[k] < d[k] { d[k] } else { b[k] });
-    [minima, maxima]
-}
-
 /// The empty interval, the identity of [`hull`].
 const EMPTY: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Texture {
-    /// Appends the levels of the pyramid and the level table.
-    pub(super) fn build_pyramid(&mut self) {
-        self.build_levels();
-        self.words[LEVEL_TABLE_WORD] = self.words.len() as u32;
-        let (width, height) = (self.width(), self.height());
-        self.words.extend(levels(width, height).map(|level| level.start as u32));
-    }
-
-    fn build_levels(&mut self) {
-        let mut levels = levels(self.width(), self.height());
-        let Some(mut fine) = levels.next() else { return };
-        for level in levels {
-            for row in 0..level.height {
-                for column in 0..level.width {
-                    let [right, below] = [(column, fine.width), (row, fine.height)]
-                        .map(|(k, n)| (2 * k + 1).min(n - 1));
-                    let children = [
-                        (2 * column, 2 * row),
-                        (right, 2 * row),
-                        (2 * column, below),
-                        (right, below),
-                    ];
-                    let [a, b, c, d] = children.map(|(column, row)| self.entry(fine, column, row));
-                    let [minima, maxima] = channel_hulls(channel_hulls(a, b), channel_hulls(c, d));
-                    self.words.extend(minima.map(f32::to_bits));
-                    self.words.extend(maxima.map(f32::to_bits));
-                }
-            }
-            fine = level;
-        }
-    }
-
-    /// Minima and maxima of the channels over the block of an entry.
-    fn entry(&self, level: Level, column: u32, row: u32) -> [[f32; CHANNELS]; 2] {
-        level.entry(column, row).map(|at| {
-            let words = self.words[at..].first_chunk().expect("an entry has 2 · CHANNELS words");
-            words.map(f32::from_bits)
-        })
+    /// Minimum and maximum of a channel over the block of an entry.
+    fn entry(&self, level: Level, channel: u32, column: u32, row: u32) -> [f32; 2] {
+        let channels = self.format.channels.count();
+        let start = self.words[(self.words[LEVEL_TABLE_WORD] + level.level) as usize];
+        let entry = level.index(column, row) * level.texels_per_entry();
+        let first = start + (entry * channels) as u32;
+        let last = first + ((level.texels_per_entry() - 1) * channels) as u32;
+        [first, last].map(|first| self.value(first, channel))
     }
 
     /// Bounds on a channel over a rectangle of texels, not necessarily tight.
@@ -181,10 +210,8 @@ impl Texture {
             .expect("the last level has one entry");
         let [left, right, top, bottom] = [left, right, top, bottom].map(|end| end >> level.level);
         let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
-        let entries = corners.into_iter().map(|(column, row)| self.entry(level, column, row));
-        entries
-            .map(|endpoints| endpoints.map(|channels| channels[channel as usize]))
-            .fold(EMPTY, hull)
+        let entries = corners.map(|(column, row)| self.entry(level, channel, column, row));
+        entries.into_iter().fold(EMPTY, hull)
     }
 
     /// Bounds the values of a channel that a lookup returns for coordinates in a box, given by the
@@ -193,10 +220,11 @@ impl Texture {
     /// Endpoints may be infinite. If an endpoint is NaN, or the lower one exceeds the upper one,
     /// the coordinate is unrestricted and may be NaN.
     pub fn range(&self, sampler: SamplerState, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
-        self.range_of(Access::new(0, channel, sampler), u, v)
+        self.range_of(Access::new(0, channel, self.state(sampler)), u, v)
     }
 
-    /// Like [`range`](Texture::range), for any access of an operation; the table is ignored.
+    /// Like [`range`](Texture::range), for any access of an operation; its table and format are
+    /// ignored.
     pub fn range_of(&self, access: Access, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         // Rows count from the top.
         let columns = footprint(access, 0, self.width(), u);
@@ -249,7 +277,9 @@ mod tests {
     use crate::ir::{Op, Table};
     use crate::math::eval::ConstantEvaluator;
     use crate::random::Random;
-    use crate::texture::Filter;
+    use crate::testing::random::image as random_image;
+    use crate::texture::{Channels, Component, Filter, Format};
+    use proptest::prelude::*;
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
@@ -262,44 +292,78 @@ mod tests {
     }
 
     fn texel(texture: &Texture, column: u32, row: u32, channel: u32) -> f32 {
-        let word =
-            HEADER_WORDS + CHANNELS * (row * texture.width() + column) as usize + channel as usize;
-        f32::from_bits(texture.words()[word])
+        let count = texture.format().channels.count() as u32;
+        let index = (row * texture.width() + column) * count;
+        texture.value(texture.format().first_component() + index, channel)
+    }
+
+    /// Checks the levels of an image's pyramid.
+    fn check_levels(texture: &Texture) {
+        let (width, height) = (texture.width(), texture.height());
+        let context = format!("{:?}, {width} × {height}", texture.format());
+        let level_table = texture.words()[LEVEL_TABLE_WORD] as usize;
+        let mut start = texture.format().first_component();
+        for level in levels(width, height) {
+            assert_eq!(texture.words()[level_table + level.level as usize], start, "{context}");
+            assert_eq!(level.width, width.div_ceil(1 << level.level));
+            assert_eq!(level.height, height.div_ceil(1 << level.level));
+            let texels = level.len() * level.texels_per_entry();
+            start += (texels * texture.format().channels.count()) as u32;
+            for (column, row) in
+                (0..level.height).flat_map(|row| (0..level.width).map(move |column| (column, row)))
+            {
+                let block =
+                    |k: u32, size: u32| (k << level.level)..((k + 1) << level.level).min(size);
+                for channel in 0..4 {
+                    let texels =
+                        block(row, height).flat_map(|y| block(column, width).map(move |x| (x, y)));
+                    let range =
+                        texels.map(|(x, y)| [texel(texture, x, y, channel); 2]).fold(EMPTY, hull);
+                    let entry = texture.entry(level, channel, column, row);
+                    assert_eq!(entry, range, "{context}, {level:?}");
+                }
+            }
+        }
+        let per_word = texture.format().components_per_word();
+        assert_eq!(start.div_ceil(per_word) as usize, level_table, "{context}");
+        assert_eq!(texture.words().len(), level_table + levels(width, height).count());
+        assert_eq!(levels(width, height).last().map(|top| (top.width, top.height)), Some((1, 1)));
     }
 
     #[test]
     fn level_entries_are_the_hulls_of_their_blocks() {
-        for (width, height) in [(1, 1), (2, 1), (1, 3), (3, 5), (4, 4), (64, 37), (17, 65)] {
-            let texture = image(width, height);
-            let mut end = HEADER_WORDS;
-            for level in levels(width, height) {
-                assert_eq!(level.start, end, "level {} of {width} × {height}", level.level);
-                assert_eq!(level.width, width.div_ceil(1 << level.level));
-                assert_eq!(level.height, height.div_ceil(1 << level.level));
-                end += (level.width * level.height) as usize * level.stride();
-                for (column, row) in (0..level.height)
-                    .flat_map(|row| (0..level.width).map(move |column| (column, row)))
-                {
-                    let block =
-                        |k: u32, size: u32| (k << level.level)..((k + 1) << level.level).min(size);
-                    for channel in 0..4 {
-                        let texels = block(row, height)
-                            .flat_map(|y| block(column, width).map(move |x| (x, y)));
-                        let range = texels
-                            .map(|(x, y)| [texel(&texture, x, y, channel); 2])
-                            .fold(EMPTY, hull);
-                        let entry = texture.entry(level, column, row);
-                        assert_eq!(entry.map(|endpoints| endpoints[channel as usize]), range);
-                    }
+        let sizes = [[1, 1], [2, 1], [1, 3], [3, 5], [4, 4], [64, 37], [17, 65]];
+        for [width, height] in sizes {
+            check_levels(&image(width, height));
+        }
+        let mut random = Random::new(2);
+        for component in Component::ALL {
+            for channels in Channels::ALL {
+                for size in sizes {
+                    let format = Format { component, channels };
+                    check_levels(&random_image(&mut random, size, format).0);
                 }
             }
-            let starts: Vec<_> = levels(width, height).map(|level| level.start as u32).collect();
-            assert_eq!(texture.words()[end..], starts);
-            assert_eq!(texture.words()[LEVEL_TABLE_WORD] as usize, end);
-            assert_eq!(
-                levels(width, height).last().map(|top| (top.width, top.height)),
-                Some((1, 1))
-            );
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn ranges_of_all_formats_contain_lookups(
+            component in prop::sample::select(&Component::ALL[..]),
+            channels in prop::sample::select(&Channels::ALL[..]),
+            size in prop::array::uniform2(1u32..40),
+            taps in prop::sample::select(vec![Taps::Point, Taps::Bilinear, Taps::Corner]),
+            wrap in prop::sample::select(&WRAPS[..]),
+            channel in 0u32..4,
+            offset in prop::array::uniform2(-8i32..8),
+            seed in any::<u64>(),
+        ) {
+            let format = Format { component, channels };
+            let texture = random_image(&mut Random::new(seed), size, format).0;
+            let access = Access { table: 0, format, channel, taps, wrap, offset };
+            check_containment(&texture, access, 20, seed);
         }
     }
 
@@ -383,7 +447,9 @@ mod tests {
             for (k, wrap) in WRAPS.into_iter().enumerate() {
                 for taps in [Taps::Point, Taps::Bilinear, Taps::Corner] {
                     for offset in [[0, 0], [-8, 3]] {
-                        let access = Access { table: 0, channel: k as u32, taps, wrap, offset };
+                        let format = texture.format();
+                        let channel = k as u32;
+                        let access = Access { table: 0, format, channel, taps, wrap, offset };
                         check_containment(&texture, access, 1500, 11);
                     }
                 }
@@ -443,7 +509,7 @@ mod tests {
         // One full period, and unrestricted coordinates.
         let full = levels(width, height)
             .last()
-            .map(|top| texture.entry(top, 0, 0).map(|endpoints| endpoints[1]))
+            .map(|top| texture.entry(top, 1, 0, 0))
             .expect("the pyramid has a top level");
         assert_eq!(range(Wrap::Repeat, Filter::Point, [10.0, 74.0], [3.0, 40.0]), full);
         for endpoints in

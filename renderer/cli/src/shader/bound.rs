@@ -77,8 +77,8 @@ fn parts() -> impl TypedValueParser<Value = usize> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut results = args.inputs.results()?;
-    let job = args.inputs.job(InputKind::Intervals)?;
-    let textures = job.textures()?;
+    let mut job = args.inputs.job(InputKind::Intervals)?;
+    let textures = job.read_textures()?;
     let evaluator = |intervals: &[bool]| BoundEvaluator::new(args, &job, intervals, textures);
     let warnings = match job.inputs()? {
         InputRows::Table(mut rows) => {

@@ -52,8 +52,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut results = args.inputs.results()?;
-    let job = args.inputs.job(InputKind::Numbers)?;
-    let textures = job.textures()?;
+    let mut job = args.inputs.job(InputKind::Numbers)?;
+    let textures = job.read_textures()?;
     let function = match job.shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => {
             point_shader(&job.shader, Entry::Brdf, &job.settings)?

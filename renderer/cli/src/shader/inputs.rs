@@ -6,6 +6,7 @@ use super::evaluator::arguments;
 use super::files::{FileArgs, Results};
 use super::values::{self, ValueError, WordRange};
 use crate::Error;
+use lightbound_shader::texture::SamplerState;
 use lightbound_shader::{Settings, Shader, ShaderKind, SurfaceSides, Texture};
 use std::io::Write;
 
@@ -38,7 +39,7 @@ pub struct ShaderJob<'a> {
     kind: InputKind,
     /// The parsed shader.
     pub shader: Shader,
-    /// Values of the shader's overrides.
+    /// Values of the shader's overrides, and formats of its textures.
     pub settings: Settings,
     /// Values of the shader's arguments, unless they are in a table.
     arguments: Vec<WordRange>,
@@ -118,9 +119,13 @@ impl ShaderJob<'_> {
         }
     }
 
-    /// The shader's textures.
-    pub fn textures(&self) -> Result<Vec<Texture>, Error> {
-        self.args.files.textures(&self.shader)
+    /// Reads the shader's textures, and sets the settings to their formats.
+    pub fn read_textures(&mut self) -> Result<Vec<Texture>, Error> {
+        let textures = self.args.files.textures(&self.shader)?;
+        let states = textures.iter().map(|texture| texture.state(SamplerState::default()));
+        self.settings.textures =
+            std::iter::zip(self.shader.textures().iter().cloned(), states).collect();
+        Ok(textures)
     }
 
     /// The requested inputs.

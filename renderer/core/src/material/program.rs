@@ -270,7 +270,11 @@ pub struct ShaderBinding {
 
 impl ShaderBinding {
     /// Binds a program. Its own sampler, if any, is assumed to be correct.
+    ///
+    /// # Panics
+    /// If the program was not compiled for the formats of the textures.
     pub fn new(program: Arc<Program>, textures: Vec<Arc<Texture>>) -> ShaderBinding {
+        program.settings.check_formats(&program.shader, textures.iter().map(|t| &**t));
         ShaderBinding { has_valid_sampler: program.has_sampler, program, textures }
     }
 }

@@ -98,7 +98,8 @@ impl ShaderField {
     /// texture that is not a function of the position.
     ///
     /// # Panics
-    /// If the values are not those of the parameters.
+    /// If the values are not those of the parameters, or if the settings are for other formats of
+    /// textures.
     pub fn new(
         shader: &Shader,
         options: &Settings,
@@ -106,6 +107,7 @@ impl ShaderField {
         textures: Vec<Arc<Texture>>,
         settings: ShaderFieldSettings,
     ) -> Result<ShaderField, ShaderFieldError> {
+        options.check_formats(shader, textures.iter().map(|texture| &**texture));
         let varying = parameters.textures().map(|(word, value)| {
             ParamBounds::new(value).map_err(|error| ShaderFieldError::Texture { word, error })
         });

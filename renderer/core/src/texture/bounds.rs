@@ -115,7 +115,8 @@ impl Node {
             Texture::Image(map) => {
                 has_position(&map.mapping)?;
                 shader_texture::check_size(&map.image).map_err(VolumeTextureError::TooLarge)?;
-                Node::Image(map.clone(), Arc::new(texels(map)))
+                let texels = shader_texture::pack(&map.image, map.value, false, |value| value);
+                Node::Image(map.clone(), Arc::new(texels))
             }
             Texture::Checkerboard(Checkerboard { domain, even, odd }) => {
                 if let CheckerboardDomain::Flat(mapping) = domain {
@@ -163,17 +164,6 @@ impl Node {
             }
         }
     }
-}
-
-/// Returns the texels of an image map, for [`shader::Texture::range`].
-fn texels(map: &ImageMap) -> shader::Texture {
-    let image = &map.image;
-    let pixels = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| (x, y)));
-    let texel = |(x, y)| {
-        let Vec3 { x: r, y: g, z: b } = map.value.texel(image, x, y);
-        [r, g, b, 0.0]
-    };
-    shader::Texture::new(image.width(), &pixels.map(texel).collect::<Vec<_>>())
 }
 
 /// Bounds an image. The texels that coordinates reach are those of lookups in shaders; filters with

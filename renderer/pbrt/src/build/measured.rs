@@ -15,8 +15,8 @@ impl Builder<'_> {
         };
         let MeasuredBrdf { overrides, textures } = self.measured_brdf(entity, name)?;
         let shader = self.shaders.library(measured::SHADER);
-        let samplers = vec![measured::SAMPLER; textures.len()];
-        let binding = self.shaders.bind(Variant::new(shader, &overrides, samplers), textures);
+        let states = textures.iter().map(|texture| texture.state(measured::SAMPLER)).collect();
+        let binding = self.shaders.bind(Variant::new(shader, &overrides, states), textures);
         let binding =
             binding.map_err(|error| entity.error(format!("{name} cannot be used: {error}")))?;
         Ok(Material::scattering(self.instance(entity, binding, vec![])?))

@@ -15,7 +15,7 @@ use lightbound::material::{
 };
 use lightbound::medium::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 use lightbound::suggestion::did_you_mean;
-use lightbound_shader::texture::SamplerState;
+use lightbound_shader::texture::TextureState;
 use lightbound_shader::{Parameter, Scalar, Shader, ShaderError, ShaderKind, Texture};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct ShaderUse<'a> {
 pub(super) struct ShaderValues {
     settings: Vec<Setting>,
     overrides: Vec<(String, f64)>,
-    lookups: Vec<SamplerState>,
+    lookups: Vec<TextureState>,
     textures: Vec<Arc<Texture>>,
 }
 

@@ -28,8 +28,8 @@ struct ConversionKey {
     invert: bool,
 }
 
-/// Sampler settings and texels of a texture in a shader.
-pub(super) type ShaderTexture = (texture::SamplerState, Arc<texture::Texture>);
+/// Settings and texels of a texture in a shader.
+pub(super) type ShaderTexture = (texture::TextureState, Arc<texture::Texture>);
 
 impl ConvertedTextures {
     /// Returns the converted texture of an image map.
@@ -156,7 +156,8 @@ impl Builder<'_> {
                 format!("{name} is inverted and black outside the image ({})", shader_use.label);
             self.diagnostics.warn(Some(&param.location), message, "0 outside the image, not 1")?;
         }
-        Ok((sampler(map), self.converted.get(map)))
+        let texture = self.converted.get(map);
+        Ok((texture.state(sampler(map)), texture))
     }
 }
 

@@ -10,7 +10,7 @@ use lightbound::material::{
 };
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
-use lightbound_shader::texture::SamplerState;
+use lightbound_shader::texture::TextureState;
 use lightbound_shader::{
     Arena, Parameter, Settings, Shader, ShaderError, ShaderKind, Target, Texture,
 };
@@ -47,23 +47,23 @@ pub(super) struct Variant {
     shader: u32,
     /// Names and bits of the overrides that the material sets.
     overrides: Vec<(String, u64)>,
-    /// Sampler settings of each texture.
-    samplers: Vec<SamplerState>,
+    /// Settings of each texture.
+    textures: Vec<TextureState>,
 }
 
 impl Variant {
-    /// Creates a variant from override values and sampler states.
-    pub fn new(shader: u32, overrides: &[(String, f64)], samplers: Vec<SamplerState>) -> Variant {
+    /// Creates a variant from override values and settings of textures.
+    pub fn new(shader: u32, overrides: &[(String, f64)], textures: Vec<TextureState>) -> Variant {
         // −0 and 0 are the same value, so they share a variant.
         let overrides =
             overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
-        Variant { shader, overrides, samplers }
+        Variant { shader, overrides, textures }
     }
 
     /// Returns the compiler settings of the variant.
     pub fn settings(&self, shader: &Shader) -> Settings {
         let textures =
-            std::iter::zip(shader.textures().iter().cloned(), self.samplers.iter().copied())
+            std::iter::zip(shader.textures().iter().cloned(), self.textures.iter().copied())
                 .collect();
         let overrides = self
             .overrides

@@ -93,7 +93,7 @@ impl Builder<'_> {
         entity: &Entity,
         image: &Arc<Image>,
     ) -> Result<(), SceneError> {
-        if image.is_8_bit() || !self.checks.images.insert(Arc::as_ptr(image)) {
+        if image.has_codes() || !self.checks.images.insert(Arc::as_ptr(image)) {
             return Ok(());
         }
         let path = self.textures.path_of(image);
@@ -197,7 +197,7 @@ impl Builder<'_> {
         let range = valid.range();
         let unit = 0.0..=1.0;
         let stays_in_unit = unit.contains(&factor) && unit.contains(&map.scale);
-        if map.image.is_8_bit() && stays_in_unit && range.contains(&0.0) && range.contains(&1.0) {
+        if map.image.has_codes() && stays_in_unit && range.contains(&0.0) && range.contains(&1.0) {
             return Ok(());
         }
         let path = self.textures.path_of(&map.image);

@@ -165,7 +165,7 @@ fn executed_instructions_match_block_sizes_times_counts() {
             let inputs = Batch::new(target, function.inputs.len(), groups * target.lanes());
             InstrumentedKernel::compile(&arena, function, target)
                 .expect("the target is available")
-                .executed(&[&texture; 4], &inputs)
+                .executed(&[&texture; 6], &inputs)
         };
         // The second function has a stack frame, and table loads, which use general-purpose
         // registers.

@@ -11,7 +11,6 @@ use lightbound_shader::passes;
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::Relations;
 use lightbound_shader::testing::random::{self, Options, word};
-use lightbound_shader::texture::{Access, SamplerState};
 
 /// A point shader, descriptions of its inputs, and the outputs to bound. Its texture tables are
 /// `testing::random::tables`.
@@ -50,8 +49,7 @@ impl Subject {
             let shared = args.iter().copied().find(|&arg| builder.ty(arg) == ty);
             let arg = match shared {
                 _ if op.is_load() && k == 0 => {
-                    let image = Access::new(0, 1, SamplerState::default());
-                    builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 })
+                    builder.i32(random::table_operand(random, op) as i32)
                 }
                 Some(arg) if random.once_in(8) && !(op.is_load() && k == 1) => arg,
                 _ if k > 0 && random.once_in(8) => {

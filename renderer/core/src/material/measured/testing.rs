@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// Compiles the shader for a material.
 pub fn bind(brdf: &MeasuredBrdf) -> ShaderBinding {
     let shader = Shader::parse(SHADER.name, SHADER.text).unwrap_or_else(|e| panic!("{e}"));
-    let textures = shader.textures().iter().map(|name| (name.clone(), SAMPLER)).collect();
+    let states = brdf.textures.iter().map(|texture| texture.state(SAMPLER));
+    let textures = std::iter::zip(shader.textures().iter().cloned(), states).collect();
     let overrides = brdf.overrides.to_vec();
     let settings = Settings { textures, overrides, ..Settings::default() };
     let program = Program::compile(&Arena::new(), &shader, &settings, Target::best()).unwrap();

@@ -12,7 +12,7 @@ use crate::report::{invalid_input, print_head, print_row};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::ir::Op;
 use lightbound_shader::random::Random;
-use lightbound_shader::{Settings, Shader, Target};
+use lightbound_shader::{Shader, Target};
 use lightbound_verification::containment::programs::{CheckBudget, Trial, report, shrink};
 use lightbound_verification::containment::{
     Checker, Fault, Subject, Tally, WindowChecker, unary_ops,
@@ -238,7 +238,7 @@ fn shaders(folder: &Path) -> Vec<Job> {
         let source = std::fs::read_to_string(path).expect("the file can be read");
         let shader =
             Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
+        let settings = Subject::settings(&shader, LOOP_CAP);
         let integrand = |frame| {
             Integrand::new(&shader, &settings, frame)
                 .unwrap_or_else(|error| panic!("{name}: {error:?}"))

@@ -115,7 +115,7 @@ fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
     let name = path.file_name().expect("the path names a file").to_string_lossy();
     let source = std::fs::read_to_string(path).expect("the file can be read");
     let shader = Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-    let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
+    let settings = Subject::settings(&shader, LOOP_CAP);
     for k in combinations {
         let frame = [Frame::Local, Frame::World][k % 2];
         let interval_inputs = [IntervalInputs::Light, IntervalInputs::All][k / 2 % 2];

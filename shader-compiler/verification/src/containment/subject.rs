@@ -11,6 +11,8 @@ use lightbound_shader::passes;
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::Relations;
 use lightbound_shader::testing::random::{self, Options, word};
+use lightbound_shader::texture::{SamplerState, TextureState};
+use lightbound_shader::{Settings, Shader};
 
 /// A point shader, descriptions of its inputs, and the outputs to bound. Its texture tables are
 /// `testing::random::tables`.
@@ -34,6 +36,14 @@ impl Subject {
     pub fn new(name: String, point: Function, inputs: Vec<Input>) -> Subject {
         let outputs = (0..point.outputs.len()).collect();
         Subject { name, point, inputs, outputs }.with_nan_seen()
+    }
+
+    /// Returns the settings of a shader whose textures are the first of the tables.
+    pub fn settings(shader: &Shader, loop_cap: u32) -> Settings {
+        let state = |format| TextureState { sampler: SamplerState::default(), format };
+        let states = random::images().into_iter().map(|image| state(image.format()));
+        let textures = std::iter::zip(shader.textures().iter().cloned(), states).collect();
+        Settings { loop_cap, textures, ..Settings::default() }
     }
 
     /// Returns an operation on random inputs: intervals, point intervals, shared inputs and

@@ -5,13 +5,11 @@ use super::ast::Module;
 use crate::containment::boxes::sample_at;
 use crate::containment::{Checker, Fault, FaultKind, Plan, Sample, Subject, Tally};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
-use lightbound_shader::frontend::{Settings, Shader};
+use lightbound_shader::frontend::Shader;
 use lightbound_shader::ir::{Def, Function, Type};
 use lightbound_shader::lift::Lifted;
 use lightbound_shader::random::Random;
 use lightbound_shader::target::Target;
-use lightbound_shader::testing::random::images;
-use lightbound_shader::texture::{SamplerState, TextureState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The number of checks, boxes and members for a program.
@@ -49,14 +47,6 @@ const MAX_BATCHES: usize = 12;
 
 /// Loop cap of the point shader and of most bounding shaders. Few loops reach it.
 pub(super) const LOOP_CAP: u32 = 40;
-
-/// Returns the settings of a program, whose textures are [`images`].
-fn settings(shader: &Shader) -> Settings {
-    let state = |format| TextureState { sampler: SamplerState::default(), format };
-    let states = images().into_iter().map(|image| state(image.format()));
-    let textures = std::iter::zip(shader.textures().iter().cloned(), states).collect();
-    Settings { loop_cap: LOOP_CAP, textures, ..Settings::default() }
-}
 
 impl Trial {
     /// Creates the trial for a seed, on one of the targets or, rarely, on the interpreter.
@@ -99,8 +89,9 @@ impl Trial {
 
     /// Returns the integrand as a subject, or a fault if the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
-        let compiled = Shader::parse("program.wgsl", &self.module.to_string())
-            .and_then(|shader| Integrand::new(&shader, &settings(&shader), self.frame));
+        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
+            Integrand::new(&shader, &Subject::settings(&shader, LOOP_CAP), self.frame)
+        });
         let integrand = compiled.map_err(|error| {
             let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
             let message = format!("{error}: {}", labels.join("; "));

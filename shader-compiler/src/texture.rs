@@ -98,7 +98,7 @@ pub trait Code: Copy + Ord + Into<u32> + TryFrom<u32> {
     const MAX: u32;
     /// Components whose code c has the value c / [`MAX`](Code::MAX).
     const UNORM: Component;
-    /// Components whose values are in a palette.
+    /// Components with values in a palette.
     const PALETTE: Component;
 }
 

@@ -7,7 +7,7 @@ use common::{assert_input_error, lightbound};
 use predicates::str::contains;
 use std::fs;
 
-/// A phong material whose highlight is absent in most of its texture, under a light.
+/// A phong material with a highlight in a small part of its texture, under a light.
 const SCENE: &str = r#"
     LookAt 0 3 3  0 0 0  0 1 0
     Camera "perspective" "float fov" 40

@@ -315,7 +315,7 @@ impl Image {
     }
 }
 
-/// Returns the colour of a pixel whose first sample has an index.
+/// Returns the colour of the pixel with its first sample at an index.
 fn colour(is_grey: bool, index: usize, sample: impl Fn(usize) -> f32) -> Vec3 {
     if is_grey {
         Vec3::splat(sample(index))

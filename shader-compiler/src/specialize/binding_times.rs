@@ -1,7 +1,7 @@
 //! Binding times: which values are known as soon as the static inputs are, and which depend on
 //! dynamic inputs.
 //!
-//! A loop whose condition is static is unrolled, so that its parameters and results may be static.
+//! A loop with a static condition is unrolled, so that its parameters and results may be static.
 //! Every other loop is residual, and only parameters that never change are static in it.
 
 use crate::ir::function::for_each_stmt;

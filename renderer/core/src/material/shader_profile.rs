@@ -349,7 +349,7 @@ impl ShaderProfile {
         Ok([entry.evaluate.counts(), entry.scatter.counts()])
     }
 
-    /// The entry of a shader, whose counts are plausible.
+    /// The entry of a shader, with plausible counts.
     fn entry(
         &self,
         shader: &str,
@@ -420,7 +420,7 @@ mod tests {
     use lightbound_shader::random::Random;
     use lightbound_shader::{Parameter, Settings, Shader, Target};
 
-    /// A binding of a library shader whose `ks` is a texture, with its instance.
+    /// A binding of a library shader with a texture for `ks`, with its instance.
     fn binding(name: &str) -> (Vec<ShaderBinding>, Vec<ShaderInstance>) {
         let text = library::find(name).expect("the library has it").text;
         let shader = Shader::parse(name, text).unwrap();

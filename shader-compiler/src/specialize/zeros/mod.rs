@@ -149,7 +149,7 @@ impl Candidates {
     }
 
     /// The function with more outputs: words with a bit for each candidate, which is set if all of
-    /// its components are zero, and then two for each if, of which one is set.
+    /// its components are zero, and then two for each if, one for each arm.
     pub fn instrument(&self) -> Function {
         let mut function = self.function.clone();
         let mut builder = Builder::new(&function.name, Rules::Exact);
@@ -377,7 +377,7 @@ impl Planner<'_> {
     /// The expected saving of a test (AZP, equations 5 and 6); 0 if it does not pay.
     fn saving(&self, general: &Effect, effect: &Effect, candidate: usize, p: f64) -> f64 {
         let values = &self.candidates.all[candidate];
-        // The candidate is computed in any case.
+        // The candidate is computed in both versions.
         let mut computed = effect.live.clone();
         let special = effect.cost + self.estimator.slice_cost(values, &mut computed);
         let mut before = vec![false; computed.len()];

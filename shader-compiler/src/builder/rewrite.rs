@@ -308,14 +308,7 @@ impl Rewriter<'_> {
             self.assumed.push((value, self.map[value.index()]));
             let constant = self.builder.bool(truth);
             self.set(value, constant);
-            match self.old.operation(value) {
-                Some((Op::BNot, &[arg])) => work.push((arg, !truth)),
-                Some((Op::BAnd, args)) if truth => work.extend(args.iter().map(|&arg| (arg, true))),
-                Some((Op::BOr, args)) if !truth => {
-                    work.extend(args.iter().map(|&arg| (arg, false)));
-                }
-                _ => {}
-            }
+            work.extend(implied_operands(self.old, value, truth));
         }
         before
     }
@@ -446,6 +439,21 @@ impl Rewriter<'_> {
 /// Rebuilds a function with only the simplifications of the builder and the walk.
 pub fn rebuild(function: &Function, builder: Builder) -> Function {
     rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| builder.op(op, args))
+}
+
+/// Returns the operands of a condition that its truth decides, with theirs.
+pub(crate) fn implied_operands(
+    function: &Function,
+    condition: Value,
+    truth: bool,
+) -> impl Iterator<Item = (Value, bool)> {
+    let (operands, truth): (&[Value], bool) = match function.operation(condition) {
+        Some((Op::BNot, operands)) => (operands, !truth),
+        Some((Op::BAnd, operands)) if truth => (operands, true),
+        Some((Op::BOr, operands)) if !truth => (operands, false),
+        _ => (&[], truth),
+    };
+    operands.iter().map(move |&operand| (operand, truth))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@
 use super::binding_times::{self, BindingTime};
 use super::{ranges, zero_signs};
 use crate::analysis::conditions::Clips;
-use crate::builder::rewrite::remove_dead_code;
+use crate::builder::rewrite::{implied_operands, remove_dead_code};
 use crate::interval::Bounds;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Table, Type, Value};
 use crate::lift::Input;
@@ -302,14 +302,7 @@ impl<'a> Emission<'a> {
         while let Some((value, truth)) = work.pop() {
             before.push((value, self.get(value)));
             self.set(value, Known::Bits(if truth { TRUE } else { 0 }));
-            match self.old().operation(value) {
-                Some((Op::BNot, &[arg])) => work.push((arg, !truth)),
-                Some((Op::BAnd, args)) if truth => work.extend(args.iter().map(|&arg| (arg, true))),
-                Some((Op::BOr, args)) if !truth => {
-                    work.extend(args.iter().map(|&arg| (arg, false)));
-                }
-                _ => {}
-            }
+            work.extend(implied_operands(self.old(), value, truth));
         }
         before
     }

@@ -90,7 +90,17 @@ pub fn feature_to_fixed(x: f32) -> (i64, bool) {
 /// out of range or NaN.
 pub fn length_to_fixed(x: f64) -> (i128, bool) {
     let clamped = x.clamp(-LENGTH_LIMIT, LENGTH_LIMIT);
-    ((clamped * (1u64 << FEATURE_BITS) as f64).round() as i128, clamped != x)
+    let scaled = clamped * (1u64 << FEATURE_BITS) as f64;
+    // Conversion to 128 bits is slow.
+    let fixed = if scaled.abs() < (1u64 << 62) as f64 {
+        // Truncated; the difference is exact.
+        let whole = scaled as i64;
+        let rest = scaled - whole as f64;
+        (whole + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)).into()
+    } else {
+        scaled.round() as i128
+    };
+    (fixed, clamped != x)
 }
 
 /// Rounds to the nearest integer, ties away from zero. `x` has 24 significant bits, so adding 0.5
@@ -174,6 +184,17 @@ mod tests {
             let (length, is_clamped) = length_to_fixed(x.into());
             prop_assert_eq!(length, scaled(FEATURE_BITS).clamp(-limit, limit) as i128);
             prop_assert_eq!(is_clamped, x.is_nan() || f64::from(x.abs()) > LENGTH_LIMIT);
+        }
+
+        /// Positions are doubles, also those next to a tie.
+        #[test]
+        fn lengths_are_rounded_once(x in -1e9..1e9f64, tie in -1i64 << 40..1 << 40, ulps in -2..3i64) {
+            let tie = (tie as f64 + 0.5) / 2f64.powi(FEATURE_BITS);
+            let near = f64::from_bits(tie.to_bits().wrapping_add_signed(ulps));
+            for x in [x, tie, near] {
+                let expected = (x * 2f64.powi(FEATURE_BITS)).round() as i128;
+                prop_assert_eq!(length_to_fixed(x), (expected, false));
+            }
         }
 
         /// The scaled square of a float is exact in double precision; only the rounding to an

@@ -115,7 +115,12 @@ impl TriangleColumns {
 
     #[inline(always)]
     fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, normal_sign: f32, d: Vec3) {
-        set_vertices(&mut self.p, lane, mesh.vertices_at(hit.element, hit.time));
+        // Values of two branches would meet in memory.
+        if mesh.moves() {
+            set_vertices(&mut self.p, lane, mesh.vertices_at(hit.element, hit.time));
+        } else {
+            set_vertices(&mut self.p, lane, mesh.vertices(hit.element));
+        }
         let n = mesh.vertex_normals_at(hit.element, hit.time);
         let uv = mesh.vertex_uvs(hit.element);
         self.has_normals |= n.is_some();
@@ -153,9 +158,11 @@ impl TriangleColumns {
 fn set_vertices<V: Into<[f32; N]>, const N: usize>(
     columns: &mut [Columns<N>; 3],
     lane: usize,
-    values: [V; 3],
+    [a, b, c]: [V; 3],
 ) {
-    columns.iter_mut().zip(values).for_each(|(columns, value)| columns.set(lane, value));
+    columns[0].set(lane, a);
+    columns[1].set(lane, b);
+    columns[2].set(lane, c);
 }
 
 impl InteractionColumns {

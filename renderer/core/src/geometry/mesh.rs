@@ -232,7 +232,7 @@ impl Mesh {
     /// Returns the positions of the three vertices of a triangle, at the start of a motion.
     #[inline(always)]
     pub fn vertices(&self, element: u32) -> [Vec3; 3] {
-        self.triangles[element as usize].map(|i| self.positions[i as usize])
+        corners(&self.positions, self.triangles[element as usize])
     }
 
     /// Returns the positions of the three vertices of a triangle at `time`, seconds.
@@ -279,8 +279,7 @@ impl Mesh {
     /// without a normal; `None` for a mesh without normals.
     #[inline(always)]
     pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
-        (!self.normals.is_empty())
-            .then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
+        (!self.normals.is_empty()).then(|| corners(&self.normals, self.triangles[element as usize]))
     }
 
     /// Returns the vertex normals of a triangle at `time`, seconds, like
@@ -336,8 +335,7 @@ impl Mesh {
     /// texture coordinates.
     #[inline(always)]
     pub(super) fn vertex_uvs(&self, element: u32) -> Option<[Vec2; 3]> {
-        (!self.uvs.is_empty())
-            .then(|| self.triangles[element as usize].map(|i| self.uvs[i as usize]))
+        (!self.uvs.is_empty()).then(|| corners(&self.uvs, self.triangles[element as usize]))
     }
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
@@ -475,6 +473,13 @@ impl TriangleVertices {
 /// Gathers the values at an element's vertices; empty if `values` is empty.
 pub(super) fn gather<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> Vec<T> {
     if values.is_empty() { vec![] } else { indices.map(|i| values[i as usize]).to_vec() }
+}
+
+/// Returns the values at a triangle's vertices. `map` would copy them through the stack: a wide load
+/// after narrow stores waits for them.
+#[inline(always)]
+fn corners<T: Copy>(values: &[T], [a, b, c]: [u32; 3]) -> [T; 3] {
+    [values[a as usize], values[b as usize], values[c as usize]]
 }
 
 /// Computes twice the area of a triangle, in double precision.

@@ -57,6 +57,9 @@ impl ParserError<'_> {
                 None => error.at(location, "the file ends here"),
             });
         }
+        if let Some(token) = before.filter(|token| token.range.end > location.start) {
+            return Some(self.number_with_suffix(token.range.clone(), location.start));
+        }
         let found = self.text(0);
         if found.starts_with("/*") {
             return Some(unclosed_comment(self.source, &location));
@@ -103,6 +106,21 @@ impl ParserError<'_> {
             _ => return Some(error),
         };
         Some(error.help(help))
+    }
+
+    /// Describes a token such as `2x`: a number up to `end`, with more behind it.
+    fn number_with_suffix(&self, token: SourceRange, end: usize) -> ShaderError {
+        let text = self.source.text();
+        let (number, letters) = (&text[token.start..end], &text[end..token.end]);
+        let suffixes = "a number may only end in `i`, `u` or `f`";
+        let help = match letters.starts_with(|c: char| c.is_ascii_digit()) {
+            true => suffixes.into(),
+            false => format!("write `{number} * {letters}` for a product; {suffixes}"),
+        };
+        self.source
+            .error(format!("`{}` is not a number", &text[token.clone()]))
+            .at(token, "more follows the number")
+            .help(help)
     }
 
     /// Returns the keyword that is probably meant by the first word of a declaration or statement.

@@ -1,6 +1,9 @@
 //! The examples of Blume and Eigenmann, and random programs: claims about ranges and orders are
 //! checked against the values of runs.
 
+mod agreement;
+mod uses;
+
 use super::*;
 use crate::analysis::solve;
 use crate::bounding::{Frame, Integrand};

@@ -191,7 +191,7 @@ struct Material {{ a: f32 }}
     // Without a range, images may have no texel of 0.
     let assert = shader("").shader("check", &[]).assert().success();
     assert
-        .stderr(contains("a.wgsl:5:69: division by zero for texels of grain = 0:"))
+        .stderr(contains("a.wgsl:5:68: division by zero for texels of grain = 0:"))
         .stderr(contains("declare a range for `grain`, or keep the divisor away from 0"))
         .stdout(contains("grain: for texels from 0 to 1; a comment"));
     let assert = shader("/// range: [0, 4]").shader("check", &[]).assert().code(1);

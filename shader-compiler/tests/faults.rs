@@ -2,6 +2,7 @@
 
 use lightbound_shader::faults::{self, Outcome, Report};
 use lightbound_shader::random::Random;
+use lightbound_shader::texture::{SamplerState, TextureState, Wrap};
 use lightbound_shader::{Entry, Settings, Shader, interpreter, passes};
 
 /// A shader with parameters `a`, from -1 to 1, and `b`, from 0 to 2, and this body of `brdf`.
@@ -137,4 +138,75 @@ fn proofs_hold_for_random_inputs() {
         }
     }
     assert!(proved >= 20 && failing >= 20, "{proved} proofs, {failing} shaders that fail");
+}
+
+/// A shader with a texture `t`, whose doc comment is given, and this body of `brdf`.
+fn textured(comment: &str, body: &str) -> Shader {
+    let text = format!(
+        "/// {comment}
+        var t: texture_2d<f32>;
+        var s: sampler;
+        fn at(u: f32, v: f32) -> vec4f {{ return textureSample(t, s, vec2f(u, v)); }}
+        fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}"
+    );
+    Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{}", error.one_line()))
+}
+
+#[test]
+fn texels_are_in_declared_ranges() {
+    for (comment, body, fails) in [
+        ("Grain.", "return vec3f(1.0 / at(wi.x, wi.y).r);", true),
+        ("Grain.", "return vec3f(1.0 / (1.5 - at(wi.x, wi.y).g));", false),
+        ("range: [0, 2]", "return vec3f(1.0 / (1.5 - at(wi.x, wi.y).g));", true),
+        ("range: [2, 3]", "return sqrt(at(wi.x, wi.y).rgb - 2.0) / at(0.0, 0.0).b;", false),
+        // The opacity of an image without one is 1.
+        ("range: [2, 3]", "return vec3f(1.0 / (at(wi.x, wi.y).a - 1.0));", true),
+        ("range: [2, 3]", "return vec3f(log(at(wi.x, wi.y).a));", false),
+        ("Tint.", "let c = at(wi.x, wi.y).rgb; return c / length(c);", true),
+        ("Tint.", "let c = at(wi.x, wi.y).rgb + 0.1; return c / length(c);", false),
+        ("Grain.", "return vec3f(1.0 / textureLoad(t, vec2(3, 4), 0).r);", true),
+        ("Grain.", "return vec3f(1.0 / vec2f(textureDimensions(t)), 1.0);", false),
+    ] {
+        let shader = textured(comment, body);
+        let report = report(&shader);
+        let happens = report.faults.iter().any(|fault| match &fault.outcome {
+            Outcome::Happens(witness) => {
+                witness.result.is_some()
+                    && witness.inputs.iter().any(|input| input.name == faults::texels_of("t"))
+            }
+            Outcome::Unknown { .. } => false,
+        });
+        assert_eq!(happens, fails, "{comment} {body}: {:?}", report.faults);
+        assert!(fails || report.faults.is_empty(), "{comment} {body}: {:?}", report.faults);
+    }
+}
+
+/// Two lookups are the same number for images of one colour only.
+#[test]
+fn proofs_hold_for_images_of_many_colours() {
+    for body in [
+        "return vec3f(1.0 / (1.0 + at(wi.x, 0.0).r - at(wi.y, 0.0).r));",
+        "var x = 1.0; var last = at(0.0, 0.0).r; for (var i = 0; i < 40; i++) {
+            let next = at(f32(i) * wi.x, 0.0).r; x = min(x, 1.0 + next - last); last = next;
+        }
+        return vec3f(1.0 / x);",
+    ] {
+        let faults = report(&textured("Grain.", body)).faults;
+        assert!(!faults.is_empty(), "{body}");
+    }
+}
+
+#[test]
+fn black_borders_are_texels() {
+    let shader = textured("range: [0.5, 1]", "return vec3f(1.0 / at(wi.x, wi.y).r);");
+    let found = [Wrap::Clamp, Wrap::Black].map(|wrap| {
+        let state = TextureState {
+            sampler: SamplerState { wrap, ..SamplerState::default() },
+            ..TextureState::default()
+        };
+        let settings = Settings { textures: vec![("t".to_owned(), state)], ..Settings::default() };
+        let report = faults::find(&shader, Entry::Integrand, &settings, faults::UNIT_CUBE);
+        report.expect("the shader is valid").faults.len()
+    });
+    assert!(found[0] == 0 && found[1] > 0, "{found:?}");
 }

@@ -425,8 +425,9 @@ impl Search<'_> {
         let (Bounds::Float(a), Bounds::Float(b)) = (of(value), of(other)) else { return None };
         // A clip would hide an endpoint that is NaN.
         let keeps_nan = !a.nan && !b.nan;
-        // No −0 is introduced.
-        let keeps_zero = a.negative_zero || !b.negative_zero;
+        // No −0 is introduced: where the block runs, clipped endpoints are within the bounds.
+        let has_zero = a.low() <= 0.0 && 0.0 <= a.high();
+        let keeps_zero = a.negative_zero || !b.negative_zero || !has_zero;
         let is_empty = a.pieces.is_empty() || b.pieces.is_empty();
         let [least, greatest] = limits(b, side, is_strict);
         let narrows = match side {
@@ -611,6 +612,30 @@ mod tests {
         }";
         let of = scalar_bounds(text, &[Bounds::Int(Pieces::one(10, 20))]);
         assert_eq!(["%0", "%1"].map(|x| of(x).ints().hull()), [Some([10, 20]), Some([0, 20])]);
+    }
+
+    #[test]
+    fn limits_that_may_be_negative_zero_clip_intervals_without_zero() {
+        let point = parse(
+            "fn f(x: f32, y: f32) -> (r: f32) {
+                %0 = lt y, x
+                %1 = if %0 { yield 0.0 } else { %2 = mul x, x yield %2 }
+                return %1
+            }",
+        );
+        let [x, y] = [[0.5, 2.0], [-1.0, 1.0]].map(|[low, high]| Floats::between(low, high));
+        let inputs = [(x, true), (y, false)].map(|(floats, interval)| Input {
+            interval,
+            bounds: Bounds::Float(floats),
+            axis: None,
+        });
+        let options = Options { nan: Nan::Suppress, ..Options::default() };
+        let lifted = lift::run(&point.unwrap(), &inputs, &[0], &options);
+        for (limit, high) in [(1.0f32, 1.0f32), (0.75, 0.5625), (-0.0, 0.0)] {
+            let words = [0.5, 2.0, limit].map(f32::to_bits);
+            let bounds = interpreter::run(&lifted.function, &[], &words, 0).unwrap();
+            assert_eq!(bounds[1], high.to_bits(), "{limit}");
+        }
     }
 
     #[test]

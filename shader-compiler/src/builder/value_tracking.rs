@@ -27,6 +27,59 @@ fn float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
     float_result(function, op, args, &mut |k| float_within(function, args[k], depth))
 }
 
+/// Maximum number of operations on a path for [`float_for_expansion`].
+const MAX_EXPANSION_DEPTH: u32 = 8;
+
+/// Like [`float`], but looks further, and knows the signs of products, quotients and roots. Rules of
+/// the builder do not use it: they would change point shaders.
+pub fn float_for_expansion(function: &Function, value: Value) -> Range<f32> {
+    signed_float_within(function, value, MAX_EXPANSION_DEPTH)
+}
+
+fn signed_float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
+    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
+        return float_within(function, value, 0);
+    };
+    let mut range = |k: usize| signed_float_within(function, args[k], depth);
+    match op {
+        Op::Sqrt => {
+            let Range { lo, hi } = range(0);
+            Range::new(lo.max(0.0).sqrt(), hi.max(0.0).sqrt())
+        }
+        // 1/−0 is −∞.
+        Op::Div if !excludes_negative_zero(function, args[1]) => Range::ALL,
+        Op::Mul | Op::Div if args[0] != args[1] => {
+            let [a, b] = [range(0), range(1)];
+            let [a, b] = [a, b].map(|x| [x.is_nonnegative(), x.is_nonpositive()]);
+            match (a, b) {
+                ([true, _], [true, _]) | ([_, true], [_, true]) => Range::NONNEGATIVE,
+                ([true, _], [_, true]) | ([_, true], [true, _]) => Range::NONNEGATIVE.neg(),
+                _ => Range::ALL,
+            }
+        }
+        _ => float_result(function, op, args, &mut range),
+    }
+}
+
+/// Whether a value cannot be −0.
+fn excludes_negative_zero(function: &Function, value: Value) -> bool {
+    let is_positive =
+        |value: Value| function.constant(value).is_some_and(|bits| f32::from_bits(bits) > 0.0);
+    if is_positive(value) {
+        return true;
+    }
+    match function.operation(value) {
+        Some((Op::Mul, &[a, b])) => a == b,
+        Some((Op::Abs, _)) => true,
+        // The sum of 0 and −0 is 0.
+        Some((Op::Add, &[a, b])) => {
+            excludes_negative_zero(function, a) || excludes_negative_zero(function, b)
+        }
+        Some((Op::Max, &[a, b])) => is_positive(a) || is_positive(b),
+        _ => false,
+    }
+}
+
 /// The range of the result of an operation on floats, given the ranges of its operands.
 pub fn float_result(
     function: &Function,

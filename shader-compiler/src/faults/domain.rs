@@ -1,11 +1,18 @@
-//! The inputs for which a shader is checked: directions that the renderer evaluates, and parameters
-//! in their declared ranges.
+//! The inputs for which a shader is checked: directions that the renderer evaluates, parameters in
+//! their declared ranges, and textures.
+//!
+//! A *row* has a word for each input of the function, and then four for each texture: the colour of
+//! an image of one texel. Proofs do not rely on that. They assume only that each texel of an image
+//! is in the declared range, and so is the result of each lookup, as it is within the hull of texels
+//! ([`math::texture`](crate::math::texture)).
 
-use crate::frontend::{Entry, Parameter, Scalar, Shader, ShaderKind, SurfaceSides};
+use crate::analysis::Constraint;
+use crate::frontend::{Entry, Parameter, Scalar, Settings, Shader, ShaderKind, SurfaceSides};
 use crate::interval::{Bounds, Floats, Pieces};
-use crate::ir::Type;
+use crate::ir::{Function, Op, Table, Type, Value};
 use crate::random::Random;
 use crate::relations::{Axis, MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
+use crate::texture::{Access, Channels, MAX_SIDE, Texture, Wrap};
 
 /// Least |cos θ| of directions: the renderer treats others as tangential, where nothing scatters.
 pub const MIN_COSINE: f32 = 1e-9;
@@ -28,7 +35,13 @@ pub(super) enum Extent {
     Bool([i64; 2]),
 }
 
-/// A box: an extent for each input.
+/// Words of a texture in a row: red, green, blue and opacity.
+const CHANNELS: usize = 4;
+
+/// The channel with the opacity, which is 1 for images without one.
+const OPACITY: usize = 3;
+
+/// A box: an extent for each word of a row.
 pub(super) type Region = Vec<Extent>;
 
 /// Which vectors a direction can be.
@@ -49,7 +62,8 @@ struct Direction {
     side: Side,
 }
 
-/// Inputs that belong together: a direction, a position, or the components of a parameter.
+/// Inputs that belong together: a direction, a position, the components of a parameter, or the
+/// channels of a texture.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub name: String,
@@ -73,16 +87,47 @@ pub(super) struct Domain {
     directions: Vec<Direction>,
     /// Boxes that contain all inputs.
     pub regions: Vec<Region>,
+    /// Number of inputs of the function. The words of textures follow.
+    inputs: usize,
+}
+
+/// How reports name the colour of a texture.
+pub fn texels_of(texture: &str) -> String {
+    format!("texels of {texture}")
 }
 
 fn words(floats: &[f32]) -> Vec<u32> {
     floats.iter().map(|x| x.to_bits()).collect()
 }
 
+/// Replaces endpoints of a range that are infinite, or next to 0, by [`UNLIMITED`] and its inverse.
+/// Returns whether there are any.
+fn limited([low, high]: [f64; 2]) -> ([f32; 2], bool) {
+    let unlimited = f64::from(UNLIMITED);
+    // Open endpoints are stored as the next float inside.
+    let limit = |end: f64| match end.abs() {
+        size if size >= f64::from(f32::MAX) => unlimited.copysign(end),
+        size if size > 0.0 && size <= f64::from(f32::MIN_POSITIVE) => {
+            (1.0 / unlimited).copysign(end)
+        }
+        _ => end,
+    };
+    let ends = [limit(low), limit(high)];
+    let is_limited = ends != [low, high] && ends[0] <= ends[1];
+    let ends = if ends[0] <= ends[1] { ends } else { [low, high] };
+    (ends.map(|end| (end as f32).clamp(f32::MIN, f32::MAX)), is_limited)
+}
+
 impl Domain {
     /// The domain of an entry point. Positions are in a box.
-    pub fn new(shader: &Shader, entry: Entry, positions: [[f32; 2]; 3]) -> Domain {
-        let mut domain = Domain { groups: vec![], directions: vec![], regions: vec![vec![]] };
+    pub fn new(
+        shader: &Shader,
+        entry: Entry,
+        settings: &Settings,
+        positions: [[f32; 2]; 3],
+    ) -> Domain {
+        let mut domain =
+            Domain { groups: vec![], directions: vec![], regions: vec![vec![]], inputs: 0 };
         let side = match (shader.kind(), shader.sides()) {
             (ShaderKind::Phase | ShaderKind::Density, _) => Side::Sphere,
             (ShaderKind::Brdf, SurfaceSides::One) => Side::Above,
@@ -114,6 +159,10 @@ impl Domain {
             } else {
                 domain.add_parameter(parameter);
             }
+        }
+        domain.inputs = domain.first();
+        for (name, range) in std::iter::zip(shader.textures(), shader.texel_ranges()) {
+            domain.add_texture(name, *range, settings.texture(name).sampler.wrap);
         }
         domain.regions.iter_mut().for_each(|region| {
             contract(&domain.directions, region);
@@ -204,25 +253,40 @@ impl Domain {
         });
     }
 
+    /// Adds a texture with the declared range of its texels.
+    fn add_texture(&mut self, name: &str, range: Option<[f64; 2]>, wrap: Wrap) {
+        let first = self.first();
+        let (texels, is_limited) = limited(range.unwrap_or([0.0, 1.0]));
+        let including = |x: f32, [low, high]: [f32; 2]| [low.min(x), high.max(x)];
+        let texels = if wrap == Wrap::Black { including(0.0, texels) } else { texels };
+        let mut ends = [texels; CHANNELS];
+        ends[OPACITY] = including(1.0, texels);
+        for region in &mut self.regions {
+            region.extend(ends.map(Extent::Float));
+        }
+        let [low, high] = texels;
+        let middle = low + 0.5 * (high - low);
+        let special = [low, high, 0.0, 1.0, 0.5].into_iter().filter(|x| (low..=high).contains(x));
+        self.groups.push(Group {
+            name: texels_of(name),
+            inputs: first..first + CHANNELS,
+            scalar: Scalar::F32,
+            default: words(&[middle; CHANNELS]),
+            special: special.map(|x| words(&[x; CHANNELS])).collect(),
+            is_limited,
+            is_direction: false,
+        });
+    }
+
     fn add_parameter(&mut self, parameter: &Parameter) {
         let first = self.first();
         let [low, high] = parameter.range;
-        let unlimited = f64::from(UNLIMITED);
         let mut is_limited = false;
         let extent = match parameter.scalar {
             Scalar::F32 => {
-                // Open endpoints are stored as the next float inside.
-                let limit = |end: f64| match end.abs() {
-                    size if size >= f64::from(f32::MAX) => unlimited.copysign(end),
-                    size if size > 0.0 && size <= f64::from(f32::MIN_POSITIVE) => {
-                        (1.0 / unlimited).copysign(end)
-                    }
-                    _ => end,
-                };
-                let ends = [limit(low), limit(high)];
-                is_limited = ends != [low, high] && ends[0] <= ends[1];
-                let [low, high] = if ends[0] <= ends[1] { ends } else { [low, high] };
-                Extent::Float([low as f32, high as f32].map(|end| end.clamp(f32::MIN, f32::MAX)))
+                let (ends, limited) = limited(parameter.range);
+                is_limited = limited;
+                Extent::Float(ends)
             }
             Scalar::I32 | Scalar::U32 => Extent::Int([low as i64, high as i64]),
             Scalar::Bool => Extent::Bool([0, 1]),
@@ -260,7 +324,7 @@ impl Domain {
 
     /// The directions, as relations know them.
     pub fn axes(&self) -> Vec<Option<Axis>> {
-        let mut axes = vec![None; self.first()];
+        let mut axes = vec![None; self.inputs];
         for (vector, direction) in self.directions.iter().enumerate() {
             for component in 0..3 {
                 let above = direction.side == Side::Above;
@@ -271,9 +335,44 @@ impl Domain {
         axes
     }
 
-    /// The bounds of the inputs in a box.
+    /// The bounds of the inputs of the function in a box.
     pub fn bounds(&self, region: &Region) -> Vec<Bounds> {
-        region.iter().map(Extent::bounds).collect()
+        region[..self.inputs].iter().map(Extent::bounds).collect()
+    }
+
+    /// What is known of the result of a texture lookup or query.
+    pub fn constraint(&self, function: &Function, value: Value) -> Constraint {
+        match function.operation(value) {
+            Some((Op::Texel | Op::Fetch, args)) => {
+                let access = function.constant(args[0]).and_then(Access::unpack);
+                let access = access.expect("accesses are valid constants");
+                let word = self.inputs + CHANNELS * access.table as usize;
+                let extent = &self.regions[0][word + access.channel as usize];
+                Constraint::observe(extent.bounds())
+            }
+            // Only the size of an image is loaded.
+            Some((Op::Load, _)) => {
+                Constraint::observe(Extent::Int([1, i64::from(MAX_SIDE)]).bounds())
+            }
+            _ => Constraint::none(function.ty(value)),
+        }
+    }
+
+    /// Whether a word of a row belongs to a texture.
+    pub fn is_texel(&self, word: usize) -> bool {
+        word >= self.inputs
+    }
+
+    /// Calls `f` with the tables and the inputs of a function for a row.
+    pub fn with_row<R>(&self, row: &[u32], f: impl FnOnce(&[Table<'_>], &[u32]) -> R) -> R {
+        let (inputs, texels) = row.split_at(self.inputs);
+        let image = |words: &[u32]| {
+            let values: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
+            Texture::of_floats(1, Channels::Rgba, &values)
+        };
+        let images: Vec<Texture> = texels.chunks(CHANNELS).map(image).collect();
+        let tables: Vec<Table<'_>> = images.iter().map(|image| Table::new(image.words())).collect();
+        f(&tables, inputs)
     }
 
     /// The smallest box that contains all inputs.

@@ -2,7 +2,7 @@
 //! (Clarberg et al. 2010 §4.1 warn of divisions by zero that bounds cannot exclude).
 //!
 //! [`find`] checks an entry point over all inputs of its domain: directions that the renderer
-//! evaluates, and parameters in their declared ranges. An operation *fails* if it divides by zero,
+//! evaluates, parameters in their declared ranges, and images whose texels are in declared ranges. An operation *fails* if it divides by zero,
 //! or if its result is NaN or infinite although its operands are finite. So the operation that is
 //! reported is the first one that fails, not one that computes with the result.
 //!
@@ -33,13 +33,14 @@ use crate::builder::{Builder, Rules};
 use crate::frontend::{Entry, Scalar, Settings, Setup, Shader, ShaderError};
 use crate::ir::{Function, Op};
 use crate::passes;
+use crate::texture::Format;
 use domain::Domain;
 use naga::MathFunction;
 use search::{Findings, FoundFault, Search};
 use slice::Site;
 use std::ops::Range;
 
-pub use domain::{MIN_COSINE, UNLIMITED};
+pub use domain::{MIN_COSINE, UNLIMITED, texels_of};
 
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -104,10 +105,10 @@ pub struct Witness {
     pub result: Option<(String, f32)>,
 }
 
-/// A direction, a position or a parameter.
+/// A direction, a position, a parameter, or the colour of a texture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WitnessInput {
-    /// `wi`, `p`, or the name of a parameter.
+    /// `wi`, `p`, the name of a parameter, or [`texels_of`] a texture.
     pub name: String,
     /// The type of its components.
     pub scalar: Scalar,
@@ -123,8 +124,8 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// Whether the search stopped after many faults, so that others may be missing.
     pub truncated: bool,
-    /// Parameters with ranges that extend to infinity or to 0 exclusively, which were checked only up
-    /// to a magnitude of [`UNLIMITED`], and from 1/[`UNLIMITED`] on.
+    /// Parameters and texels with ranges that extend to infinity or to 0 exclusively, which were
+    /// checked only up to a magnitude of [`UNLIMITED`], and from 1/[`UNLIMITED`] on.
     pub unlimited: Vec<String>,
 }
 
@@ -134,7 +135,7 @@ pub const UNIT_CUBE: [[f32; 2]; 3] = [[0.0, 1.0]; 3];
 /// Finds the faults of an entry point. It includes `fn material`, if the shader has one. Those of a
 /// density are for `positions` in a box.
 ///
-/// The shader must have no textures.
+/// Texels are in the ranges that the shader [declares](Shader::texel_ranges), or from 0 to 1.
 ///
 /// # Errors
 ///
@@ -145,11 +146,13 @@ pub fn find(
     settings: &Settings,
     positions: [[f32; 2]; 3],
 ) -> Result<Report, ShaderError> {
-    let settings = Settings { setup: Setup::Inlined, ..settings.clone() };
+    // The formats of images do not matter, and the search uses images of floats.
+    let mut settings = Settings { setup: Setup::Inlined, ..settings.clone() };
+    settings.textures.iter_mut().for_each(|(_, state)| state.format = Format::default());
     let located = shader.located_function(entry, &settings)?;
     let function = as_written(&located.function);
     let point = passes::optimize(&shader.function(entry, &settings)?);
-    let domain = Domain::new(shader, entry, positions);
+    let domain = Domain::new(shader, entry, &settings, positions);
     let places: Vec<Place> = places(&function, |value| {
         let location = located.location(&function, value)?;
         let is_text = location.range.start < shader.text().len();

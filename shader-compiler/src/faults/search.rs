@@ -7,7 +7,7 @@ use super::split::{Analysis, Proof};
 use super::{FaultKind, Outcome, Place, Witness, WitnessInput};
 use crate::analysis::Constraint;
 use crate::interpreter;
-use crate::ir::{Def, Function, Op, Value};
+use crate::ir::{Def, Function, Op, Table, Value};
 use crate::random::Random;
 
 /// Maximum number of iterations of loops while a function is searched: inputs that take more are
@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
         let sites: Vec<Value> = open.iter().map(|(_, site)| site.value).collect();
         let mut states = vec![State::default(); open.len()];
         for row in self.rows() {
-            observe(self.function, &sites, &row, |k, kind, margin| {
+            observe(self.function, self.domain, &sites, &row, |k, kind, margin| {
                 states[k].note(&row, kind, margin);
             });
         }
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
             let sites = [slice.site.value];
             let proof = analysis.prove(&slice.site, &slice.inputs, work, |region| {
                 for row in rows_of(self.domain, region) {
-                    observe(&slice.function, &sites, &row, |_, kind, margin| {
+                    observe(&slice.function, self.domain, &sites, &row, |_, kind, margin| {
                         state.note(&row, kind, margin);
                     });
                 }
@@ -218,9 +218,13 @@ impl<'a> Search<'a> {
     /// for long.
     fn confirm(&self, site: &Site, row: Vec<u32>) -> Option<Found> {
         let mut found = None;
-        observe(self.function, &[site.value], &row, |_, kind, _| found = found.or(kind));
+        let note = |_, kind, _| found = found.or(kind);
+        observe(self.function, self.domain, &[site.value], &row, note);
         let kind = found?;
-        let outputs = interpreter::run(self.point, &[], &row, MAX_CONFIRMED_ITERATIONS).ok()?;
+        let run = |tables: &[Table<'_>], inputs: &[u32]| {
+            interpreter::run(self.point, tables, inputs, MAX_CONFIRMED_ITERATIONS)
+        };
+        let outputs = self.domain.with_row(&row, run).ok()?;
         let is_bad = |(port, &word): (&crate::ir::Port, &u32)| {
             let x = f32::from_bits(word);
             (port.ty == crate::ir::Type::F32 && !x.is_finite()).then(|| (port.name.clone(), x))
@@ -350,7 +354,7 @@ impl<'a> Search<'a> {
         let sites = [slice.site.value];
         let note = |state: &mut State, row: &[u32]| {
             let mut seen = None;
-            observe(&slice.function, &sites, row, |_, kind, margin| {
+            observe(&slice.function, self.domain, &sites, row, |_, kind, margin| {
                 state.note(row, kind, margin);
                 seen = Some(margin);
             });
@@ -376,7 +380,11 @@ impl<'a> Search<'a> {
         let mut step = 0.25;
         for _ in 0..DESCENT_ROUNDS {
             for group in &self.domain.groups {
-                if !group.inputs.clone().any(|input| slice.inputs.contains(&input)) {
+                let matters = |word| match self.domain.is_texel(word) {
+                    true => slice.function.tables() > 0,
+                    false => slice.inputs.contains(&word),
+                };
+                if !group.inputs.clone().any(matters) {
                     continue;
                 }
                 let closest = state.closest.iter().flatten();
@@ -449,6 +457,7 @@ fn rows_of(domain: &Domain, region: &Region) -> Vec<Vec<u32>> {
 /// runs. Inputs for which loops run for long are skipped.
 fn observe(
     function: &Function,
+    domain: &Domain,
     sites: &[Value],
     row: &[u32],
     mut visit: impl FnMut(usize, Option<FaultKind>, f64),
@@ -481,5 +490,7 @@ fn observe(
         visit(index, fault(op, operands, word), margin(op, operands, word));
     };
     // Some sites ran before the limit was reached, and their faults count.
-    let _ = interpreter::watch(function, &[], row, MAX_ITERATIONS, watch);
+    let _ = domain.with_row(row, |tables, inputs| {
+        interpreter::watch(function, tables, inputs, MAX_ITERATIONS, watch)
+    });
 }

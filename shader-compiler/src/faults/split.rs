@@ -8,6 +8,7 @@ use crate::analysis::conditions::Clips;
 use crate::analysis::solve::{self, Facts};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
+use crate::ir::function::ValueData;
 use crate::ir::{Block, Function, Stmt, Type, Value};
 use crate::relations::{self, OF_POINTS};
 use std::collections::VecDeque;
@@ -39,7 +40,10 @@ impl<'a> Analysis<'a> {
             Type::F32 => Constraint::observe(Bounds::Float(Floats::finite())),
             ty => Constraint::none(ty),
         };
-        let constraints = function.values.iter().map(|data| finite(data.ty)).collect();
+        let known = |(index, data): (usize, &ValueData)| {
+            finite(data.ty).and(&domain.constraint(function, Value(index as u32)))
+        };
+        let constraints = function.values.iter().enumerate().map(known).collect();
         let mut analysis = Analysis::with(function, domain, constraints);
         let inputs = domain.bounds(&domain.hull());
         let solve = |constraints: &[Constraint]| {

@@ -527,6 +527,12 @@ impl Shader {
         &self.contract.textures
     }
 
+    /// For each texture, the range that its doc comment declares for texels, if any. Images need not
+    /// obey it: it limits what [`faults::find`](crate::faults::find) checks.
+    pub fn texel_ranges(&self) -> &[Option<[f64; 2]>] {
+        &self.contract.texel_ranges
+    }
+
     /// The `override` declarations, which [`Settings`] can set. Only a literal initializer is
     /// listed as the default.
     pub fn overrides(&self) -> &[Parameter] {

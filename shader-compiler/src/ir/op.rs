@@ -31,6 +31,11 @@ pub trait Emit {
     fn op(&mut self, op: Op, args: &[Self::Value]) -> Self::Value;
     /// The bits of a value if they are already known, such as those of a constant.
     fn known(&self, value: Self::Value) -> Option<u32>;
+    /// Floats between which a value lies unless it is NaN; −0 and +0 are not distinguished.
+    /// Expansions may depend on it if their results have the same bits.
+    fn range(&self, _: Self::Value) -> [f32; 2] {
+        [f32::NEG_INFINITY, f32::INFINITY]
+    }
     /// A float constant.
     fn f32(&mut self, x: f32) -> Self::Value {
         self.constant(Type::F32, x.to_bits())

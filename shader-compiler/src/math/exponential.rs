@@ -35,17 +35,65 @@ pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     scale(e, p, floor, 1.0)
 }
 
-/// eᵃ
+/// Arguments at which neither eᵃ ÷ 2 underflows nor eᵃ overflows: n is from −125 to 127.
+const NORMAL_EXP: [f32; 2] = [-86.6, 88.7];
+
+/// Greatest argument of [`small_exp`]: n is at most 62.
+const MAX_SMALL_EXP: f32 = 43.0;
+
+/// eᵃ. All forms for known ranges have the same bits.
 pub fn exp<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let a = e.clamp(a, -104.5, 89.0);
-    let (p, floor) = half_exp(e, a);
+    let [low, high] = e.range(a);
+    let is_normal = low >= NORMAL_EXP[0];
+    if !is_normal && high <= MAX_SMALL_EXP {
+        return small_exp(e, a);
+    }
+    let (min, max) = (e.f32(-104.5), e.f32(89.0));
+    let a = if low >= -104.5 { a } else { e.max(a, min) };
+    let a = if high <= 89.0 { a } else { e.min(a, max) };
+    let (rest, _, floor) = reduce_exp(e, a);
+    if is_normal && high <= NORMAL_EXP[1] {
+        let p = e.horner(rest, &HALF_EXP.map(|c| 2.0 * c));
+        let n = exponent(e, floor);
+        return add_exponent(e, p, n);
+    }
+    let p = e.horner(rest, &HALF_EXP);
+    if is_normal {
+        let n = exponent(e, floor);
+        let half = add_exponent(e, p, n);
+        return e.add(half, half);
+    }
     // Half of the result is finite, so that only the last product can overflow.
     scale(e, p, floor, 2.0)
+}
+
+/// eᵃ for a ≤ [`MAX_SMALL_EXP`]. p is computed times 2⁶⁴, so that its exponent stays normal.
+///
+/// Results that would be below the smallest subnormal are 0 without an underflow.
+fn small_exp<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    const UP: f32 = (1u128 << 64) as f32;
+    let (rest, octaves, floor) = reduce_exp(e, a);
+    let p = e.horner(rest, &HALF_EXP.map(|c| UP * c));
+    let n = exponent(e, floor);
+    let p = add_exponent(e, p, n);
+    let least = e.f32(-150.0);
+    let is_zero = e.lt(octaves, least);
+    let zero = e.f32(0.0);
+    let p = e.select(is_zero, zero, p);
+    let down = e.f32(2.0 / UP);
+    e.mul(p, down)
 }
 
 /// (p, n) with eᵃ = 2p · 2ⁿ, n an integer and p in [½, 1].
 #[inline(always)]
 fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
+    let (rest, _, floor) = reduce_exp(e, a);
+    (e.horner(rest, &HALF_EXP), floor)
+}
+
+/// (a − n ln 2, a ÷ ln 2, n), with n the floor of the second.
+#[inline(always)]
+fn reduce_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value, E::Value) {
     let per_octave = e.f32(std::f32::consts::LOG2_E);
     let octaves = e.mul(a, per_octave);
     let floor = e.floor(octaves);
@@ -55,7 +103,7 @@ fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
         let part = e.mul(floor, part);
         rest = e.sub(rest, part);
     }
-    (e.horner(rest, &HALF_EXP), floor)
+    (rest, octaves, floor)
 }
 
 /// p · 2ⁿ · factor, rounded once, for n ≥ −151. n is added to the exponent of p as far as the

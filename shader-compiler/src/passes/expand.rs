@@ -3,7 +3,7 @@
 
 use crate::builder::rewrite::rewrite;
 use crate::builder::simplify;
-use crate::builder::{Builder, Rules};
+use crate::builder::{Builder, Rules, value_tracking};
 use crate::ir::{Emit, Function, Op, Type, Value};
 
 /// Runs the pass. Keeps basic operations and shifts by constants.
@@ -44,6 +44,11 @@ impl Emit for Expand<'_> {
     fn known(&self, value: Value) -> Option<u32> {
         self.0.known(value)
     }
+
+    fn range(&self, value: Value) -> [f32; 2] {
+        let range = value_tracking::float_for_expansion(self.0.function(), value);
+        [range.lo, range.hi]
+    }
 }
 
 impl Expand<'_> {
@@ -78,6 +83,7 @@ mod tests {
     use super::*;
     use crate::interpreter;
     use crate::ir::Table;
+    use crate::ir::text::parse;
     use crate::testing::{op_function, random, same};
 
     #[test]
@@ -112,6 +118,47 @@ mod tests {
                 let equal = same(function.outputs[0].ty, result, expected);
                 assert!(equal, "{} {row:x?}: {result:x?}, not {expected:x}\n{function}", op.name());
             }
+        }
+    }
+
+    #[test]
+    fn expansions_for_known_ranges_preserve_every_bit() {
+        let count = |text: &str| {
+            let text =
+                format!("fn f(x: f32, y: f32) -> (r: f32) {{ {text} %r = exp %a return %r }}");
+            let unexpanded = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let function = run(&unexpanded);
+            // All exponents, and more of those near the limits.
+            let sweep = (0..4000).flat_map(|k| {
+                let x = -110.0 + 0.05 * k as f32;
+                [[x, 1.0], [x.abs().sqrt(), 1.0], [1.0 + x * 1e-6, 0.1], [x * 1e-30, 1e-38]]
+            });
+            let rows = sweep.map(|row| row.map(f32::to_bits).to_vec());
+            for row in rows.chain(random::special_rows(&function.inputs, 2000, 5)) {
+                let run = |function| {
+                    interpreter::run(function, &[], &row, 0).expect("there are no loops")[0]
+                };
+                let (result, expected) = (run(&function), run(&unexpanded));
+                assert!(
+                    same(Type::F32, result, expected),
+                    "{row:x?}: {result:x}, not {expected:x}\n{function}"
+                );
+            }
+            function.len()
+        };
+        let general = count("%a = add x, 0.5");
+        for (text, saved) in [
+            ("%a = min x, 0.0", 2),
+            ("%b = mul x, x %a = neg %b", 2),
+            ("%b = mul x, x %c = mul y, y %d = div %b, %c %a = neg %d", 0),
+            ("%b = min x, 60.0 %a = max %b, -30.0", 4),
+            ("%a = max x, -86.6", 3),
+            ("%a = max x, -86.7", 0),
+            ("%b = max x, -80.0 %a = min %b, 88.0", 4),
+            ("%a = max x, -100.0", 0),
+        ] {
+            let length = count(text);
+            assert!(length + saved <= general, "{text}: {length}, not {general} − {saved}");
         }
     }
 

@@ -11,8 +11,8 @@
 //! - the endpoints of a condition allow an arm or a loop iteration that no member takes, since
 //!   interval arithmetic ignores the correlation of operands.
 //!
-//! Limits of normalized vectors and powers never cross the
-//! endpoints of the lowering by themselves. Naive and optimized code has no other refinements, so
+//! Limits of normalized vectors and of remainders, and powers, never cross the endpoints of the
+//! lowering by themselves: they hold for all combinations of members of the operands. Naive and optimized code has no other refinements, so
 //! endpoints never cross there.
 //!
 //! Code does not test for empty intervals: a test needs both endpoints, and often only one is

@@ -10,8 +10,8 @@
 //!   of the interval lowering, so bounds are never wider than without relations. The one exception:
 //!   [`Monotone`] adds less than the smallest normal number, 2⁻¹²⁶, to outputs below that number.
 //!
-//! Two of them make code cheaper, so naive and optimized code uses them, too: odd powers, and
-//! limits of normalized vectors, which need no precondition.
+//! Three of them need no precondition and no option, and naive and optimized code uses them, too: odd
+//! powers and limits of normalized vectors, which make code cheaper, and limits of remainders.
 //!
 //! [`Relation::Support`] differs: it clamps the endpoints of one value. If the value is clamped for
 //! all unit vectors of a box, bounds contain all results and 0, and nothing more is guaranteed.
@@ -48,6 +48,7 @@ mod polynomials;
 mod powers;
 mod products;
 mod quotients;
+mod remainders;
 mod rounding;
 mod soundness;
 mod squares;
@@ -526,10 +527,12 @@ pub fn run(
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
 ) -> RelationInfo {
     let mut related = RelationInfo::empty(function);
-    // These make code cheaper, so all modes use them.
-    let (candidates, powers) =
-        (normalized::candidates(function, is_interval), powers::candidates(function, is_interval));
-    if relations == Relations::NONE && candidates.is_empty() && powers.is_empty() {
+    // All modes use these.
+    let candidates = normalized::candidates(function, is_interval);
+    let powers = powers::candidates(function, is_interval);
+    let remainders = remainders::candidates(function, is_interval);
+    let has_none = candidates.is_empty() && powers.is_empty() && remainders.is_empty();
+    if relations == Relations::NONE && has_none {
         return related;
     }
     // Clipped endpoints may lie between members.
@@ -544,6 +547,10 @@ pub fn run(
     };
     if !candidates.is_empty() {
         normalized::find(&point, candidates, nan, &mut related);
+        point.bounds = solve(&related.constraints);
+    }
+    if !remainders.is_empty() {
+        remainders::find(&point, &remainders, &mut related);
         point.bounds = solve(&related.constraints);
     }
     if relations == Relations::NONE {

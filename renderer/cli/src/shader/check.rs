@@ -67,21 +67,15 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let time = median_time(|| {
         compile(&evaluated_function(&Shader::parse(&name, &text)?, &settings)?, target)
     })?;
-    let faults = match shader.textures().is_empty() {
-        true => Some(Faults::find(&shader, &settings, bounds)?),
-        false => None,
-    };
+    let faults = Faults::find(&shader, &settings, bounds)?;
     let mut checks = match missing_input(&shader) {
         Some(missing_input) => Checks::skipped(&shader, &missing_input),
         None if shader.kind() == ShaderKind::Density => {
             Checks::density(&shader, &settings, target, bounds, args.positions.name())?
         }
-        None => {
-            let is_reported = faults.as_ref().is_some_and(Faults::reach_integrand);
-            Checks::scattering(&shader, &settings, target, is_reported)?
-        }
+        None => Checks::scattering(&shader, &settings, target, faults.reach_integrand())?,
     };
-    checks.failed |= faults.as_ref().is_some_and(Faults::fail);
+    checks.failed |= faults.fail();
     let property = |name: &str, text: String| vec![name.to_owned(), text];
     let mut properties = vec![match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => property("sides", describe_sides(&shader).into()),
@@ -89,14 +83,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }];
     properties.push(property("functions", functions(&shader)));
     properties.extend(checks.properties.into_iter().map(|(name, text)| property(name, text)));
-    match &faults {
-        Some(faults) => {
-            let labels = std::iter::once("faults").chain(std::iter::repeat(""));
-            let summary = std::iter::zip(labels, faults.summary());
-            properties.extend(summary.map(|(label, text)| property(label, text)));
-        }
-        None => properties.push(property("faults", "not checked: there are textures".into())),
-    }
+    let labels = std::iter::once("faults").chain(std::iter::repeat(""));
+    let summary = std::iter::zip(labels, faults.summary());
+    properties.extend(summary.map(|(label, text)| property(label, text)));
     properties.push(property("loops", describe_loops(&shader, &point, &settings)));
     let evaluated = match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => "s".to_owned(),
@@ -145,9 +134,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     to_stdout(report.as_bytes())?;
     shader.warnings().iter().for_each(|warning| console::warn(&warning.one_line()));
     checks.warnings.iter().for_each(|warning| console::warn(warning));
-    if let Some(faults) = faults {
-        faults.print(args.faults);
-    }
+    faults.print(args.faults);
     Ok(if checks.failed { Exit::Failed } else { Exit::Success })
 }
 

@@ -6,7 +6,7 @@ use crate::console;
 use lightbound::material::parameters::format_number;
 use lightbound::math::{Aabb, Vec3};
 use lightbound_shader::faults::{
-    self, Fault, FaultKind, Outcome, UNLIMITED, Witness, WitnessInput,
+    self, Fault, FaultKind, Outcome, UNLIMITED, Witness, WitnessInput, texels_of,
 };
 use lightbound_shader::{Entry, Scalar, Settings, Shader, ShaderKind};
 
@@ -61,23 +61,25 @@ impl<'a> Faults<'a> {
             && self.reports.iter().any(|(_, _, report)| {
                 report.faults.iter().any(|fault| match &fault.outcome {
                     Outcome::Happens(Witness { inputs, result: Some(_) }) => {
-                        self.unlimited(report, inputs).is_none()
+                        self.undeclared(report, inputs).is_none()
                     }
                     _ => false,
                 })
             })
     }
 
-    /// The first of these inputs that is a parameter without a limit, so that the author may not mean
-    /// its value.
-    fn unlimited<'r>(
-        &self,
-        report: &faults::Report,
-        inputs: &'r [WitnessInput],
-    ) -> Option<&'r WitnessInput> {
-        inputs.iter().find(|input| {
-            report.unlimited.contains(&input.name)
-                && self.shader.settable().iter().any(|parameter| parameter.name == input.name)
+    /// The first of these inputs that is a parameter without a limit, or a texture without a declared
+    /// range, so that the author may not mean its value.
+    fn undeclared(&self, report: &faults::Report, inputs: &[WitnessInput]) -> Option<&str> {
+        inputs.iter().find_map(|WitnessInput { name, .. }| {
+            let is_unlimited = report.unlimited.contains(name);
+            let mut parameters = self.shader.settable().iter();
+            let parameter = parameters.find(|parameter| is_unlimited && parameter.name == *name);
+            let mut textures = std::iter::zip(self.shader.textures(), self.shader.texel_ranges());
+            let texture = textures.find(|(texture, range)| {
+                (is_unlimited || range.is_none()) && texels_of(texture) == *name
+            });
+            parameter.map(|parameter| &*parameter.name).or(texture.map(|(name, _)| &**name))
         })
     }
 
@@ -113,11 +115,13 @@ impl<'a> Faults<'a> {
             format!("{name}: {}", parts.join("; "))
         });
         let mut summary: Vec<String> = all.collect();
+        summary.extend(self.assumed_texels());
         let mut unlimited: Vec<&str> = Vec::new();
         for (_, _, report) in &self.reports {
             for name in &report.unlimited {
                 let is_settable =
-                    self.shader.settable().iter().any(|parameter| parameter.name == *name);
+                    self.shader.settable().iter().any(|parameter| parameter.name == *name)
+                        || self.shader.textures().iter().any(|texture| texels_of(texture) == *name);
                 if is_settable && !unlimited.contains(&name.as_str()) {
                     unlimited.push(name);
                 }
@@ -131,6 +135,17 @@ impl<'a> Faults<'a> {
             ));
         }
         summary
+    }
+
+    /// The textures without a declared range, which are checked for texels from 0 to 1.
+    fn assumed_texels(&self) -> Option<String> {
+        let textures = std::iter::zip(self.shader.textures(), self.shader.texel_ranges());
+        let names: Vec<&str> =
+            textures.filter(|(_, range)| range.is_none()).map(|(name, _)| name.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            let names = names.join(", ");
+            format!("{names}: for texels from 0 to 1; a comment `/// range: [a, b]` sets others")
+        })
     }
 
     /// The lines of some faults: `line 3` or `lines 3 and 5`.
@@ -225,8 +240,8 @@ impl<'a> Faults<'a> {
                 _ => format!("{inputs}: the results are finite"),
             };
         };
-        let range = match self.unlimited(report, &witness.inputs) {
-            Some(input) => format!("declare a range for `{}`, or ", input.name),
+        let range = match self.undeclared(report, &witness.inputs) {
+            Some(name) => format!("declare a range for `{name}`, or "),
             None => String::new(),
         };
         format!("{inputs}: {port} is {}; {range}{}", format_float(*value), fault.remedy())

@@ -172,3 +172,28 @@ fn shaders_without_hidden_correlations_are_proved() {
         check.stdout(contains(": proved that there are none\n"));
     }
 }
+
+#[test]
+fn textures_are_checked_in_declared_ranges() {
+    let shader = |comment: &str| {
+        ShaderDir::new(&format!(
+            "{comment}
+var grain: texture_2d<f32>;
+var s: sampler;
+fn material(p: SurfacePoint) -> Material {{ return Material(textureSample(grain, s, p.uv).r); }}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return vec3f(0.1 / m.a); }}
+struct Material {{ a: f32 }}
+"
+        ))
+    };
+    // Without a range, images may have no texel of 0.
+    let assert = shader("").shader("check", &[]).assert().success();
+    assert
+        .stderr(contains("a.wgsl:5:68: division by zero for texels of grain = 0:"))
+        .stderr(contains("declare a range for `grain`, or keep the divisor away from 0"))
+        .stdout(contains("grain: for texels from 0 to 1; a comment"));
+    let assert = shader("/// range: [0, 4]").shader("check", &[]).assert().code(1);
+    assert.stderr(contains("for texels of grain = 0").and(contains("declare a range").not()));
+    let assert = shader("/// range: [0.5, 4]").shader("check", &[]).assert().success().stderr("");
+    assert.stdout(contains("faults     brdf: proved that there are none\n"));
+}

@@ -513,7 +513,8 @@ impl Ranges<'_> {
     fn is_limited_by(&mut self, bound: &Linear, limit: &Linear, upper: bool, at: Region) -> bool {
         let difference = if upper { bound.minus(limit) } else { limit.minus(bound) };
         let mut attempts = 8;
-        difference.is_some_and(|difference| {
+        // Bounds need not be integers: ½ is not at most 0.
+        difference.map(|difference| difference.numerator()).is_some_and(|difference| {
             difference.is_constant() && difference.range(|_| SIGNED).hi <= 0
                 || self.is_nonpositive(&difference, at, 2, &mut attempts)
         })

@@ -153,6 +153,11 @@ impl Linear {
         Linear::constant(0).minus(self)
     }
 
+    /// A positive multiple of the expression that is an integer.
+    pub fn numerator(self) -> Linear {
+        Linear { divisor: 1, ..self }
+    }
+
     /// The quotient by a number other than 0.
     pub fn divided_by(&self, divisor: i64) -> Option<Linear> {
         let mut quotient = self.scaled(divisor.signum())?;

@@ -1,6 +1,9 @@
 //! The examples of Blume and Eigenmann, and random programs: claims about ranges and orders are
 //! checked against the values of runs.
 
+mod agreement;
+mod uses;
+
 use super::*;
 use crate::analysis::solve;
 use crate::bounding::{Frame, Integrand};
@@ -616,6 +619,23 @@ fn ranges_of_figure_9_match() {
     assert_eq!(of("%2"), "[1, 1] [ : n]");
     let rows: Vec<_> = (0..40).map(|n| vec![n, !0]).collect();
     assert!(check(&function, None, &rows, "figure 9") > 1000);
+}
+
+/// x is not at most x/2 for x = 1, although it is at most x/2 rounded up.
+#[test]
+fn fractions_are_not_rounded_where_bounds_are_compared() {
+    let text = "fn f(n: i32) -> (r: i32) {
+        %0 = lshr 23, 4
+        %1 = slt n, 2
+        %2 = if %1 { %3 = ashr %0, 1 yield %3 } else { yield %0 }
+        %4 = and n, 1
+        %5 = if %1 { %6 = ashr %4, 1 yield %6 } else { yield %4 }
+        %7 = iadd %2, %5
+        return %7
+    }";
+    let function = parse(text).unwrap();
+    let rows: Vec<_> = (0..8).map(|n| vec![n]).collect();
+    check(&function, None, &rows, "fractions");
 }
 
 /// The example of the introduction: x y − 1 > −y for x in [y : 10] and y in [1 : ∞].

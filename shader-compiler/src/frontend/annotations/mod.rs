@@ -1,5 +1,5 @@
-//! Annotations in doc comments: ranges, defaults and lobes of parameters, and the sides that a
-//! material scatters light to.
+//! Annotations in doc comments: ranges, defaults and lobes of parameters, ranges of texels, and the
+//! sides that a material scatters light to.
 //!
 //! ```wgsl
 //! //! sides: both
@@ -14,6 +14,9 @@
 //!     /// Slope, downwards. range: (-inf, 0)
 //!     slope: f32,
 //! }
+//!
+//! /// Luminances. range: [0, 1e4]
+//! var sky: texture_2d<f32>;
 //! ```
 //!
 //! A parenthesis excludes an endpoint. The range is stored as a closed one, which ends at the
@@ -257,6 +260,24 @@ pub(super) fn reject_default(source: &Source, docs: &[SourceRange]) -> Result<()
     }
 }
 
+/// The range of texels in the doc comment of a texture.
+pub(super) fn texel_range(
+    source: &Source,
+    docs: &[SourceRange],
+) -> Result<Option<[f64; 2]>, ShaderError> {
+    let clauses = clauses(source, docs)?;
+    if let Some((_, location)) = clauses.default {
+        let error = source.error("a texture has no default").at(location, "for this texture");
+        return Err(error.help("remove it: the user of the shader sets the image"));
+    }
+    if let Some(location) = clauses.lobe {
+        let error = source.error("a texture is no albedo").at(location, "for this texture");
+        return Err(error.help("remove `lobe: diffuse`"));
+    }
+    let range = clauses.range;
+    range.map(|(range, location)| check_range(source, Scalar::F32, &range, &location)).transpose()
+}
+
 /// Rejects ranges and defaults in doc comments that are not attached to a declaration.
 pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
     for doc in source.stray_docs() {
@@ -392,6 +413,27 @@ mod tests {
             ("lobe: diffuse lobe: diffuse", "f32"),
         ] {
             assert!(parse_member(&format!("/// {comment}"), ty).is_err(), "{comment}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_texels_are_parsed_and_checked() {
+        let parse = |comment: &str| {
+            let text = format!(
+                "/// {comment}\nvar t: texture_2d<f32>;\nvar u: texture_2d<f32>;\nfn brdf(i: vec3f, o: vec3f) -> vec3f {{ return i; }}"
+            );
+            Shader::parse("test.wgsl", &text)
+        };
+        for (comment, range) in [
+            ("Albedos.", None),
+            ("Heights. range: [-1, 2]", Some([-1.0, 2.0])),
+            ("range: [0, inf)", Some([0.0, f64::from(f32::MAX)])),
+        ] {
+            let shader = parse(comment).unwrap_or_else(|error| panic!("{comment}: {error}"));
+            assert_eq!(shader.texel_ranges(), [range, None], "{comment}");
+        }
+        for comment in ["range: [2, 1]", "range: [0, 1], default: 0", "lobe: diffuse"] {
+            assert!(parse(comment).is_err(), "{comment}");
         }
     }
 

@@ -36,6 +36,8 @@ pub(super) struct Contract {
     pub overrides: Vec<Parameter>,
     /// Names of the textures.
     pub textures: Vec<String>,
+    /// Declared ranges of their texels.
+    pub texel_ranges: Vec<Option<[f64; 2]>>,
 }
 
 /// A struct's span and members.
@@ -123,6 +125,7 @@ pub(super) fn check(
     let parameters = surface.iter().chain(settable).cloned().collect();
     let overrides = overrides(source, module)?;
     let textures = textures::names(module);
+    let texel_ranges = texel_ranges(source, module)?;
     Ok(Contract {
         kind,
         main,
@@ -136,6 +139,7 @@ pub(super) fn check(
         parameters,
         overrides,
         textures,
+        texel_ranges,
     })
 }
 
@@ -160,6 +164,7 @@ fn density(
         members,
         overrides: overrides(source, module)?,
         textures: textures::names(module),
+        texel_ranges: texel_ranges(source, module)?,
     })
 }
 
@@ -245,6 +250,15 @@ fn wrong_type(
     let error = error.at(declared.ty, "expected a scalar or a vector of f32, i32, u32 or bool");
     let main = main_signature(kind).name;
     error.help(format!("split it into several members, and combine them in `{main}`"))
+}
+
+/// The ranges in the doc comments of textures.
+fn texel_ranges(source: &Source, module: &Module) -> Result<Vec<Option<[f64; 2]>>, ShaderError> {
+    let range = |texture: Handle<naga::GlobalVariable>| {
+        let name = source.declared_name(module.global_variables.get_span(texture));
+        annotations::texel_range(source, &source.doc_comments(&name))
+    };
+    textures::declared(module).into_iter().map(range).collect()
 }
 
 /// Converts `override` declarations to parameters; literal initializers become defaults.

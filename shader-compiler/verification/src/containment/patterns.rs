@@ -1,7 +1,7 @@
 //! Random functions of unit vectors, built from the patterns that relations match: dot products,
-//! sums of squares, half vectors, quotients, products, odd powers, polynomials, mixtures, ordered
-//! values, and monotone expressions that use a value several times. Each pattern has several
-//! variants, as in shaders.
+//! sums of squares, half vectors, quotients, products, odd powers, polynomials, mixtures,
+//! remainders, ordered values, and monotone expressions that use a value several times. Each
+//! pattern has several variants, as in shaders.
 
 use lightbound_shader::builder::{Builder, Rules};
 use lightbound_shader::interval::{Bounds, Floats};
@@ -173,7 +173,7 @@ impl PatternBuilder<'_> {
 
     /// Adds a random pattern.
     fn pattern(&mut self) {
-        let result = match self.random.below(23) {
+        let result = match self.random.below(24) {
             0..3 => self.dot(),
             3..6 => self.squares(),
             6 | 7 => self.half(),
@@ -184,6 +184,7 @@ impl PatternBuilder<'_> {
             15 | 16 => self.monotone(),
             17 | 18 => self.polynomial(),
             19 | 20 => self.mixture(),
+            21 => self.remainder(),
             _ => self.mixed(),
         };
         self.floats.push(result);
@@ -429,6 +430,27 @@ impl PatternBuilder<'_> {
         let rest = self.op(Op::Sub, &[one, t]);
         let [first, second] = [(a, rest), (b, t)].map(|(x, w)| self.commuted(Op::Mul, x, w));
         self.commuted(Op::Add, first, second)
+    }
+
+    /// Builds a remainder, or a − b times a quotient rounded down, often with a divisor that is not 0.
+    fn remainder(&mut self) -> Value {
+        let (mut a, mut b) = (self.float(), self.constant(&[1.0, 0.25, -0.7, 3.0]));
+        if self.random.once_in(2) {
+            let scale = self.constant(&[4.0, 50.0]);
+            a = self.op(Op::Mul, &[a, scale]);
+        }
+        if self.random.once_in(2) {
+            let x = self.positive();
+            b = self.commuted(Op::Add, x, b);
+        }
+        if self.random.once_in(2) {
+            return self.op(Op::Rem, &[a, b]);
+        }
+        let quotient = self.op(Op::Div, &[a, b]);
+        let rounding = *self.random.pick(&[Op::Floor, Op::Trunc]);
+        let rounded = self.op(rounding, &[quotient]);
+        let multiple = self.commuted(Op::Mul, b, rounded);
+        self.op(Op::Sub, &[a, multiple])
     }
 
     /// Builds a monotone expression that uses a value several times.

@@ -115,7 +115,7 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
                 let mut remaining = *ray;
                 while let Some(hit) = shape.intersect(element, &remaining) {
                     if hit.t > ray.tmin
-                        && geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v)
+                        && geometry.passes_alpha_test(ray, primitive, element, hit.coordinates())
                     {
                         distances.push(hit.t);
                         if hit.t < nearest.t {

@@ -168,6 +168,7 @@ mod tests {
                     t: 1.0,
                     u,
                     v,
+                    w: 0.0,
                     primitive,
                     element: 0,
                     instance,
@@ -212,7 +213,7 @@ mod tests {
         let derivatives = Shape::Mesh(same).derivatives(0, [0.3, 0.3, 0.0], -Vec3::Z, 0.0);
         assert_eq!(derivatives, SurfaceDerivatives::default());
         let sphere = Shape::Sphere(Sphere::full(&Transform::IDENTITY, 1.0).unwrap());
-        let pole = sphere.derivatives(0, 0.5, 1.0, -Vec3::Z, 0.0);
+        let pole = sphere.derivatives(0, [0.5, 1.0, 0.0], -Vec3::Z, 0.0);
         assert!(
             pole.dpdu.length() < 1e-6 && (pole.dpdv.length() - std::f32::consts::PI).abs() < 1e-5
         );

@@ -82,7 +82,9 @@ impl LocalRay {
 
     /// The least s whose ray parameter is at least `t`.
     fn first(&self, t: f32) -> f32 {
-        let mut s = ((f64::from(t) - self.base) as f32).max(0.0);
+        // Smaller sums are rounded down.
+        let rounded_up = 0.5 * (f64::from(t.next_down()) + f64::from(t));
+        let mut s = ((rounded_up - self.base) as f32).next_down().max(0.0);
         while self.t(s) < t {
             s = s.next_up();
         }

@@ -85,7 +85,7 @@ impl EmitterTextures {
             Some((shape, origin)) => (shape, *origin),
             None => (&self.shape, DVec3::ZERO),
         };
-        let at = shape.point(0, hit.u, hit.v, ray.d, ray.time);
+        let at = shape.point(0, hit.coordinates(), ray.d, ray.time);
         Some(Lookup::at_point(render_position(at.p, origin), at.ng, at.uv))
     }
 

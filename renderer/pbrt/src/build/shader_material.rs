@@ -312,6 +312,12 @@ impl Builder<'_> {
         let folder = &self.folder;
         let found = self.shaders.find(file, kind, || folder.join(file), &mut self.inputs);
         found.map_err(|error| match error {
+            // The library has no fields.
+            FindError::NotFound(path) if kind == ShaderKind::Function => {
+                let path = path.display();
+                let error = entity.error(format!("{label} was not found; looked for {path}"));
+                error.help("check the path, which is relative to the scene's folder")
+            }
             FindError::NotFound(path) => {
                 let error = entity.error(format!(
                     "{label} was not found; looked for {} and in the library",

@@ -480,10 +480,11 @@ fn implicit_surfaces_agree() {
             first_light: 0,
             motion: None,
         };
+        let group = 1..2;
         let geometry = Geometry {
             primitives: vec![surface.clone(), surface],
             world: 0..1,
-            groups: vec![1..2],
+            groups: vec![group],
             instances: vec![instance],
             ..Geometry::default()
         };

@@ -184,12 +184,12 @@ impl Activity {
 
 /// Whether the derivative of an operation is 0.
 fn is_flat(op: Op) -> bool {
-    match op {
-        Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::Sign | Op::Step => true,
-        Op::FromS32 | Op::FromU32 | Op::Float | Op::Fetch | Op::TruncateToInt => true,
-        Op::ToS32 | Op::ToU32 => true,
-        _ => false,
-    }
+    let is_step = matches!(op, Op::Floor | Op::Ceil | Op::Trunc | Op::Round | Op::Sign | Op::Step);
+    let is_conversion = matches!(
+        op,
+        Op::FromS32 | Op::FromU32 | Op::Float | Op::TruncateToInt | Op::ToS32 | Op::ToU32
+    );
+    is_step || is_conversion || op == Op::Fetch
 }
 
 /// Derivatives of a value, one for each input; `None` is 0.

@@ -34,6 +34,7 @@ mod media;
 mod media_channels;
 mod next_event;
 mod paths;
+mod surfaces;
 mod training;
 mod vertex;
 
@@ -41,7 +42,7 @@ use self::components::PendingComponents;
 use self::continuation::{BsdfSamples, Continuations};
 use self::media::PathMedia;
 use self::media_channels::MediaSampleCounts;
-use self::next_event::{DirectLight, PendingContribution, receiver};
+use self::next_event::{DirectLight, PendingContribution};
 use self::paths::{OptionalColumns, Paths};
 use self::training::{Trained, TrainingRecorder};
 use self::vertex::VertexGroup;
@@ -52,7 +53,7 @@ use super::light_sampling::{LightPicker, LightSampler, Receiver};
 use super::medium_rays::has_media;
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
-use super::shading::{BsdfColumns, PreparedBatch, ShadingBatch, ShadingBuffers};
+use super::shading::{BsdfColumns, ShadingBuffers};
 use super::{Counts, Integrator, LightTreeStats, TrainingStats, Worker};
 use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, TriangleColumns};
@@ -64,7 +65,7 @@ use crate::render::RenderOptions;
 use crate::scene::Scene;
 use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings, ShadowTerminator};
 use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec2, Vec3};
-use lightbound_shader::{SurfaceSides, Target};
+use lightbound_shader::Target;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -185,28 +186,12 @@ enum VertexKind {
     Collision,
 }
 
-/// First scattering event, from 0, after which Russian roulette may terminate paths.
-const ROULETTE_DEPTH: u32 = 1;
-
-/// Throughput below which Russian roulette terminates paths. The survival probability is the root
-/// of the throughput relative to this. Guided paths are worth keeping: compared with 1 from event 3
-/// on, a room lit through a door takes 1.55 times as long and has 0.34 times the variance.
-const ROULETTE_THROUGHPUT: f32 = 1.0 / 16.0;
-
 /// Maximum number of groups in a shading batch: enough to amortise the calls of shaders, but not
 /// more than fit in the L1 cache.
 const MAX_GROUPS: usize = 4;
 
 /// Rank of mixed materials.
 const MIXED: u32 = u32::MAX;
-
-/// First scattering event at which the survival probability at surfaces is limited to
-/// [`MAX_SURVIVAL`].
-const MAX_SURVIVAL_DEPTH: u32 = 8;
-
-/// Maximum survival probability of long paths at surfaces, so that paths between perfect mirrors
-/// terminate.
-const MAX_SURVIVAL: f32 = 0.99;
 
 impl Integrator for PathTracer {
     fn name(&self) -> &'static str {
@@ -621,176 +606,6 @@ impl<'a> Wavefront<'a> {
         }
         if !is_last_event {
             self.branch(batch, depth, features.albedo);
-        }
-    }
-
-    /// Samples the next rays of the paths in a batch. Paths may branch at their first vertices.
-    fn branch(&mut self, mut batch: PreparedBatch<'_, 'a>, depth: u32, mut records_albedo: bool) {
-        let guide = self.guide_at(depth);
-        if records_albedo && guide.is_some() {
-            // Densities of the guide would add noise.
-            batch = self.record_unguided_albedo(batch);
-            self.set_directions(&mut batch, guide);
-            records_albedo = false;
-        }
-        let branches = if depth == 0 && self.continuation_limit > 0 { self.branches } else { 1 };
-        if branches > 1 {
-            let groups = &mut self.groups[..self.group_count];
-            groups.iter_mut().for_each(|group| group.divide_throughput(branches));
-        }
-        for branch in 0..branches {
-            if branch > 0 {
-                for group in &mut self.groups[..self.group_count] {
-                    group.begin_branch(&self.samples.sampler, 2 * depth + 2);
-                }
-                self.set_directions(&mut batch, guide);
-                records_albedo = false;
-            }
-            let mut sampled = batch.sample();
-            if self.stores_lobes_of(depth) {
-                sampled.evaluate_specular();
-            }
-            for group in 0..self.group_count {
-                self.sample_bsdf(group, Some(&sampled), depth, records_albedo);
-            }
-            batch = sampled.into_prepared();
-        }
-    }
-
-    /// Records the albedo of the vertices in a batch, for directions without a guide.
-    fn record_unguided_albedo<'b>(
-        &mut self,
-        mut batch: PreparedBatch<'b, 'a>,
-    ) -> PreparedBatch<'b, 'a> {
-        self.set_directions(&mut batch, None);
-        let sampled = batch.sample();
-        for group in 0..self.group_count {
-            let dispersion = self.groups[group].dispersion;
-            self.sample_directions(group, Some(&sampled));
-            self.record_albedo(group);
-            // The path has not selected a wavelength yet.
-            self.groups[group].dispersion = dispersion;
-        }
-        sampled.into_prepared()
-    }
-
-    /// Sets the random numbers for directions in a batch.
-    fn set_directions(&mut self, batch: &mut PreparedBatch<'_, 'a>, guide: Option<&Guide>) {
-        for (index, group) in self.groups[..self.group_count].iter_mut().enumerate() {
-            group.set_direction_u(guide);
-            batch.set_directions(index, group.active, &group.direction_u);
-        }
-    }
-
-    /// Returns the guide, if paths continue from vertices of a scattering event. It guides
-    /// scattering at surfaces only.
-    fn guide_at(&self, depth: u32) -> Option<&'a Guide> {
-        let is_guided = self.vertex_kind == VertexKind::Surface && depth < self.continuation_limit;
-        self.guide.filter(|_| is_guided)
-    }
-
-    /// Loads paths into a group, with the surfaces they hit, and adds the emission there. Records
-    /// the denoiser features.
-    fn load_vertices(&mut self, group: usize, paths: &[u32], depth: u32, features: FeatureLayers) {
-        let vertices = &mut self.groups[group];
-        vertices.load(&self.paths, paths);
-        let (hits, rays) = (&self.hits, &self.paths.rays);
-        let pairs = paths.iter().map(|&path| (&hits[path as usize], &rays[path as usize]));
-        let geometry = &self.scene.geometry;
-        geometry.interactions(pairs, &mut self.hit_triangles, &mut vertices.surface);
-        for (lane, &path) in paths.iter().enumerate() {
-            if let Some(light) = geometry.light(&self.hits[path as usize]) {
-                let surface = &self.groups[group].surface;
-                let (ng, uv) = (surface.ng.get(lane), surface.uv.get(lane));
-                self.add_emission(path as usize, light, ng, uv);
-            }
-        }
-        if self.has_bump_maps {
-            self.apply_bump_maps(group, paths, depth);
-        }
-        if !features.is_empty() {
-            let vertices = &mut self.groups[group];
-            for (lane, &path) in paths.iter().enumerate() {
-                let (sample, hit) = (vertices.sample[lane], &self.hits[path as usize]);
-                vertices.feature_index[lane] =
-                    self.samples.add_features(sample, hit, &vertices.surface.surface(lane));
-            }
-        }
-    }
-
-    /// Replaces the shading frames of a group by those of bump maps.
-    fn apply_bump_maps(&mut self, group: usize, paths: &[u32], depth: u32) {
-        let (scene, vertices) = (self.scene, &mut self.groups[group]);
-        for (lane, &path) in paths.iter().enumerate() {
-            let hit = &self.hits[path as usize];
-            let [mut lobe_u, ..] = self.samples.sampler.get4(vertices.key[lane], 2 * depth + 2);
-            let d = self.paths.rays[path as usize].d;
-            let material = resolve_mix(scene, hit, d, &mut lobe_u);
-            let surface = vertices.surface.surface(lane);
-            if let Some(frame) = scene.bumped_frame(hit, d, &surface, material) {
-                vertices.surface.set_frame(lane, frame, d);
-            }
-        }
-    }
-
-    /// Generates the random numbers of a group, and sets its materials. `batch` collects the
-    /// parameters of the shader, if the materials have one.
-    fn prepare_vertices(
-        &mut self,
-        group: usize,
-        mut batch: Option<&mut ShadingBatch<'_, 'a>>,
-        depth: u32,
-    ) {
-        let (scene, sampler) = (self.scene, &self.samples.sampler);
-        let guide = self.guide_at(depth);
-        let vertices = &mut self.groups[group];
-        let binding = batch.as_deref().map(ShadingBatch::binding);
-        let sides = binding.map_or(SurfaceSides::Both, |binding| binding.program.sides);
-        vertices.set_wo(sides);
-        // Surfaces without a shader take no light sample.
-        if binding.is_some() {
-            sampler.get4_columns(&vertices.key, 2 * depth + 1, &mut vertices.light_u);
-        }
-        sampler.get4_columns(&vertices.key, 2 * depth + 2, &mut vertices.bsdf_u);
-        for lane in 0..vertices.len {
-            let path = vertices.path[lane] as usize;
-            let (hit, d) = (&self.hits[path], self.paths.rays[path].d);
-            let lobe_u = &mut vertices.bsdf_u.0[0][lane];
-            let Material::Surface { specular, scattering, .. } =
-                &scene.materials[resolve_mix(scene, hit, d, lobe_u) as usize]
-            else {
-                unreachable!("resolve_mix returns a surface material")
-            };
-            let instance = scattering.as_ref();
-            vertices.set_material(lane, specular.as_ref(), instance.map(|i| (i, sides)));
-            let surface = &vertices.surface;
-            if let (Some(batch), Some(instance)) = (&mut batch, instance) {
-                batch.set_material(
-                    group * COLUMN_LEN + lane,
-                    (instance, vertices.dispersion[lane].nm),
-                    || match instance.needs_footprint() {
-                        false => surface.lookup(lane),
-                        true => scene.lookup(hit, d, &surface.surface(lane), true),
-                    },
-                    surface.frame[2].get(lane),
-                    || scene.geometry.shader_positions(hit, surface.p.get(lane)),
-                );
-            }
-            if self.light_picker.depends_on_point() {
-                self.receivers.push(receiver(
-                    &self.light_picker,
-                    binding,
-                    instance,
-                    (surface.p.get(lane), &surface.frame(lane)),
-                    -d,
-                    vertices.side[lane],
-                ));
-            }
-        }
-        if let Some(batch) = batch {
-            vertices.set_direction_u(guide);
-            let [u, v] = &vertices.direction_u.0;
-            batch.set_points(group, [u, v], &vertices.wo);
         }
     }
 

@@ -1,0 +1,137 @@
+//! The integrator `lightcuts`: options, layers, statistics and parts.
+
+use crate::common::lightbound;
+use crate::common::room::room;
+use assert_cmd::assert::Assert;
+use predicates::prelude::*;
+use predicates::str::contains;
+use tempfile::TempDir;
+
+/// A temporary folder with a scene.
+struct SceneDir(TempDir);
+
+impl SceneDir {
+    fn new(text: &str) -> SceneDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scene.pbrt"), text).unwrap();
+        SceneDir(folder)
+    }
+
+    fn room() -> SceneDir {
+        SceneDir::new(&room(
+            r#""integer xresolution" 20 "integer yresolution" 16 "string filename" "a.exr""#,
+            2,
+        ))
+    }
+
+    fn run(&self, args: &[&str]) -> Assert {
+        lightbound(args).current_dir(self.0.path()).assert()
+    }
+
+    fn render(&self, args: &[&str]) -> Assert {
+        self.run(&[&["render", "scene.pbrt", "--integrator", "lightcuts", "-q"], args].concat())
+    }
+
+    fn statistics(&self) -> serde_json::Value {
+        let file = std::fs::File::open(self.0.path().join("s.json")).unwrap();
+        serde_json::from_reader(file).unwrap()
+    }
+}
+
+#[test]
+fn layers_and_statistics_report_cuts() {
+    let dir = SceneDir::room();
+    dir.render(&["--check-bounds", "--stats", "s.json"]).code(0).stderr("");
+    let all = dir.statistics();
+    let cuts = &all["lightcuts"];
+    assert_eq!(cuts["bound_violations"], 0);
+    assert!(
+        cuts["cut_size_mean"].as_f64().unwrap() > 1.0
+            && cuts["bound_checks"].as_u64().unwrap() > 1000,
+        "{cuts}"
+    );
+    assert!(
+        all["light_tree"]["leaves"].as_u64().unwrap() >= 1024
+            && cuts["shadow_rays"] == all["shadow_rays"],
+        "{all}"
+    );
+    for layer in ["cut_size", "bound_evaluations", "shadow_rays", "error_bound"] {
+        dir.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
+    }
+}
+
+#[test]
+fn scene_files_and_options_are_equivalent() {
+    let dir = SceneDir::room();
+    dir.render(&["--error", "0.5", "-o", "options.exr"]).code(0);
+    let text = std::fs::read_to_string(dir.0.path().join("scene.pbrt")).unwrap();
+    let text = text.replace(r#"Integrator "path""#, r#"Integrator "lightcuts" "float error" 0.5"#);
+    std::fs::write(dir.0.path().join("scene.pbrt"), text).unwrap();
+    dir.run(&["render", "scene.pbrt", "-q", "-o", "file.exr"]).code(0).stderr("");
+    dir.run(&["compare", "options.exr", "file.exr", "--fail-above", "differing=0"]).code(0);
+}
+
+#[test]
+fn parts_with_other_settings_are_rejected() {
+    let dir = SceneDir::room();
+    for (range, error, name) in
+        [("0..1", "0.02", "a.exr"), ("1..2", "0.02", "b.exr"), ("1..2", "0.1", "c.exr")]
+    {
+        dir.render(&["--sample-range", range, "--error", error, "-o", name]).code(0);
+    }
+    dir.render(&["-o", "whole.exr"]).code(0);
+    dir.run(&["merge", "a.exr", "b.exr", "-q", "-o", "merged.exr"]).code(0);
+    dir.run(&[
+        "compare",
+        "merged.exr",
+        "whole.exr",
+        "--layers",
+        "all",
+        "--fail-above",
+        "differing=0",
+    ])
+    .code(0);
+    dir.run(&["merge", "a.exr", "c.exr", "-o", "merged.exr"])
+        .code(2)
+        .stderr(contains("c.exr").and(contains("error")));
+}
+
+#[test]
+fn materials_without_hand_derived_bounds_are_named() {
+    let dir = SceneDir::room();
+    dir.render(&["--bounds", "hand"]).code(0).stderr("");
+    let text = std::fs::read_to_string(dir.0.path().join("scene.pbrt")).unwrap();
+    let rough = r#"Material "conductor" "float roughness" 0.3"#;
+    let text = text.replace(r#"Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]"#, rough);
+    let dir = SceneDir::new(&text);
+    dir.render(&["--bounds", "hand"])
+        .code(2)
+        .stderr(contains("conductor.wgsl").and(contains("--bounds related")));
+}
+
+#[test]
+fn invalid_settings_show_their_location() {
+    for (parameter, location, message) in [
+        ("\"float error\" -0.5", "scene.pbrt:2:3", "give 0 or more"),
+        ("\"string mode\" \"stochastik\"", "scene.pbrt:2:3", "did you mean \"stochastic\"?"),
+        ("\"integer skypoints\" 2000000000", "scene.pbrt:2:3", "give 1 or more, up to 16777216"),
+        ("\"integer maxdepth\" -1", "scene.pbrt:2:3", "give 0 or more"),
+    ] {
+        let scene =
+            SceneDir::new(&format!("Integrator \"lightcuts\"\n  {parameter}\nWorldBegin\n"));
+        scene
+            .run(&["render", "scene.pbrt"])
+            .code(2)
+            .stderr(contains(location).and(contains(message)));
+    }
+}
+
+#[test]
+fn misspelt_settings_and_lights_without_power_are_reported() {
+    let world = "Film \"rgb\" \"integer xresolution\" 4 \"integer yresolution\" 4\nWorldBegin\nLightSource \"point\" \"rgb I\" [0 0 0]\n";
+    let scene = SceneDir::new(&format!("Integrator \"lightcuts\" \"float eror\" 0.1\n{world}"));
+    let expected = contains("scene.pbrt:1:24")
+        .and(contains("did you mean \"error\"?"))
+        .and(contains("no light of the scene has any power"));
+    scene.run(&["render", "scene.pbrt", "-o", "a.exr", "-q"]).code(0).stderr(expected);
+}

@@ -1,0 +1,37 @@
+//! Tests of the program, run as its users run it. One test program, which links faster than many.
+
+mod bounds;
+mod bounds_tightness;
+mod common;
+mod compare;
+mod convert;
+mod documentation;
+mod falsecolor;
+mod frames;
+mod info;
+mod lightcuts;
+mod parts;
+mod program;
+mod regress;
+mod regress_report;
+mod render_errors;
+mod render_options;
+mod render_output;
+mod render_stats;
+mod resume;
+mod shader_bound;
+mod shader_bound_inputs;
+mod shader_bound_warnings;
+mod shader_check;
+mod shader_commands;
+mod shader_density;
+mod shader_eval;
+mod shader_eval_tables;
+mod shader_faults;
+mod shader_library;
+mod shader_preview;
+mod shader_profile;
+mod shader_show;
+mod shader_specialize;
+mod signals;
+mod streams;

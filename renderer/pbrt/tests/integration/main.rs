@@ -1,0 +1,34 @@
+//! Tests of scene files, from their text to images. One program, which links faster than many.
+
+mod accel_agreement;
+mod ambient_occlusion;
+mod bad_scenes;
+mod bsdf_sampling;
+mod bump;
+mod closed_form;
+mod colour_spaces;
+mod common;
+mod components;
+mod conventions;
+mod determinism;
+mod dispersion;
+mod displacement;
+mod fallbacks;
+mod far_scenes;
+mod furnace;
+mod guiding;
+mod inputs;
+mod instanced_lights;
+mod light_sampling;
+mod lightcuts;
+mod materials;
+mod measured;
+mod media;
+mod media_radiance;
+mod motion;
+mod moving_lights;
+mod sampling_modes;
+mod shader_materials;
+mod shading;
+mod transport;
+mod variance;

@@ -1,9 +1,7 @@
 //! `lightbound shader --entry`: any function of a file.
 
-mod common;
-
-use common::assert_input_error;
-use common::shader_dir::{ShaderDir, Table, targets};
+use crate::common::assert_input_error;
+use crate::common::shader_dir::{ShaderDir, Table, targets};
 
 /// Functions of all kinds of inputs and outputs. In the range of the tests, all of their values are
 /// exact.

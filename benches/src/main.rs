@@ -17,6 +17,7 @@ mod executed;
 mod fairness;
 #[allow(unsafe_code, reason = "calls code of C compilers")]
 mod foreign;
+mod implicit;
 mod instances;
 mod lightcuts;
 mod materials;
@@ -47,6 +48,7 @@ enum Command {
     Evaluate(evaluate::Args),
     Executed(executed::Args),
     Fairness(fairness::Args),
+    Implicit(implicit::Args),
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
     Math(math::Args),
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Executed(args) => executed::run(&args),
         Command::Fairness(args) => fairness::run(&args),
+        Command::Implicit(args) => implicit::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),

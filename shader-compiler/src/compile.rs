@@ -1,15 +1,17 @@
 //! One-call compilation of a shader to machine code.
 
 use crate::bounding::{BoundingKernel, Frame, Integrand, IntervalInputs, Ranges};
+use crate::compiled_function::InputError;
 use crate::error::CompileError;
 use crate::frontend::{Entry, Settings, Shader, ShaderError};
 use crate::jit::Arena;
 use crate::kernel::Kernel;
 use crate::lift::Options;
-use crate::passes;
+use crate::passes::{self, derivative::DerivativeError};
 use crate::target::Target;
 
-/// An error of [`compile`] or [`compile_bounds`].
+/// An error of [`compile`], [`compile_bounds`] or
+/// [`CompiledFunction::compile`](crate::CompiledFunction::compile).
 #[derive(Debug, miette::Diagnostic, thiserror::Error)]
 pub enum Error {
     /// The shader is invalid.
@@ -19,6 +21,12 @@ pub enum Error {
     /// Code generation failed.
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// The function has no derivative.
+    #[error(transparent)]
+    Derivative(#[from] DerivativeError),
+    /// An option names an input that the function does not have.
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 /// Compiles an entry point of a shader for the fastest target of this machine, with default

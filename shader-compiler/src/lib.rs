@@ -20,6 +20,51 @@
 //!          shader of s)       for values)
 //! ```
 //!
+//! # Any function
+//!
+//! A [`CompiledFunction`] evaluates and bounds any function of scalars, vectors and structs. Inputs
+//! have names, and values are columns that the caller owns. Here, the distance to a sphere shows
+//! which of two boxes the surface cannot enter:
+//!
+//! ```
+//! use lightbound_shader::{CompiledFunction, FunctionOptions};
+//!
+//! let source = "struct Params {
+//!         /// range: [0, 10]
+//!         radius: f32,
+//!     }
+//!     fn sdf(/** range: [-10, 10] */ p: vec3f, m: Params) -> f32 { return length(p) - m.radius; }";
+//! // The position is an interval, the radius a scalar; the gradient comes along.
+//! let options = FunctionOptions::default().intervals(&["p"]).gradient(&["p"]);
+//! let sdf = CompiledFunction::compile("sphere.wgsl", source, "sdf", &options)?;
+//! assert_eq!(sdf.inputs().collect::<Vec<_>>(), ["p.x", "p.y", "p.z", "radius"]);
+//! assert_eq!(sdf.outputs().next(), Some("sdf"));
+//!
+//! // Values at two positions. A column of length 1 holds for all rows.
+//! let (x, y) = ([0.0, 3.0], [2.0, 4.0]);
+//! let inputs = [("p.x", &x[..]), ("p.y", &y), ("p.z", &[0.0]), ("radius", &[1.0])];
+//! let mut values = [[0.0; 2]; 4];
+//! let [sdf_values, dx, dy, dz] = &mut values;
+//! sdf.evaluate(&[], &inputs, &mut [sdf_values, dx, dy, dz])?;
+//! assert_eq!(values[0], [1.0, 4.0]);
+//! assert_eq!(values[1], [0.0, 0.6]);
+//!
+//! // Bounds over two boxes, each from `low` to `high` on every axis.
+//! let (low, high) = ([1.0, 0.25], [2.0, 0.75]);
+//! let span = [&low[..], &high[..]];
+//! let boxes = [("p.x", span), ("p.y", span), ("p.z", span), ("radius", [&[1.0][..]; 2])];
+//! let (mut lower, mut upper) = ([[0.0; 2]; 4], [[0.0; 2]; 4]);
+//! let mut columns = std::iter::zip(&mut lower, &mut upper).map(|(l, u)| [&mut l[..], u]);
+//! let mut bounds: [_; 4] = std::array::from_fn(|_| columns.next().unwrap());
+//! sdf.bound(&[], &boxes, &mut bounds)?;
+//! // The first box lies outside the sphere; the second may touch it.
+//! assert!(lower[0][0] > 0.7);
+//! assert!(lower[0][1] < 0.0 && upper[0][1] > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`passes::derivative`] says what the derivative is at kinks and jumps.
+//!
 //! # Evaluating
 //!
 //! [`compile()`] generates code for the fastest target of this machine, and [`Kernel::evaluate`]
@@ -126,6 +171,7 @@ pub mod backend;
 pub mod bounding;
 pub mod builder;
 mod compile;
+pub mod compiled_function;
 mod error;
 pub mod faults;
 pub mod frontend;
@@ -150,6 +196,7 @@ pub mod testing;
 pub mod texture;
 
 pub use compile::{Error, compile, compile_bounds};
+pub use compiled_function::{CompiledFunction, FunctionOptions};
 pub use error::CompileError;
 pub use frontend::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,

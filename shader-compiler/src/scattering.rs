@@ -270,7 +270,7 @@ impl PointShaders {
             }
             None => match self.kind {
                 ShaderKind::Brdf => sample_cosine(&mut joined.builder, self.sides, u).to_vec(),
-                ShaderKind::Phase | ShaderKind::Density => {
+                ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => {
                     sample_sphere(&mut joined.builder, u).to_vec()
                 }
             },
@@ -286,7 +286,9 @@ impl PointShaders {
             Some((_, pdf)) => joined.append(pdf, inputs)[0],
             None => match self.kind {
                 ShaderKind::Brdf => cosine_pdf(&mut joined.builder, self.sides, inputs[2]),
-                ShaderKind::Phase | ShaderKind::Density => joined.builder.f32(0.25 * FRAC_1_PI),
+                ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => {
+                    joined.builder.f32(0.25 * FRAC_1_PI)
+                }
             },
         }
     }

@@ -15,6 +15,7 @@ pub struct Elements {
     disks: u64,
     cylinders: u64,
     curve_segments: u64,
+    implicit_surfaces: u64,
 }
 
 impl Elements {
@@ -29,6 +30,10 @@ impl Elements {
             Shape::Curves(curves) => {
                 n = curves.segment_count() as u64;
                 &mut self.curve_segments
+            }
+            Shape::Implicit(_) => {
+                n = 1;
+                &mut self.implicit_surfaces
             }
         };
         *counter += n * times;
@@ -75,6 +80,7 @@ impl Elements {
             (self.disks, "disk", "s"),
             (self.cylinders, "cylinder", "s"),
             (self.curve_segments, "curve segment", "s"),
+            (self.implicit_surfaces, "implicit surface", "s"),
         ];
         let some = all.into_iter().filter(|(n, ..)| *n > 0);
         let texts: Vec<String> = some
@@ -94,6 +100,7 @@ impl Elements {
             "disks": self.disks,
             "cylinders": self.cylinders,
             "curve_segments": self.curve_segments,
+            "implicit_surfaces": self.implicit_surfaces,
         })
     }
 }

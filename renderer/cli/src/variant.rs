@@ -214,9 +214,10 @@ impl VariantArgs {
         settings: &Settings,
         frame: bounding::Frame,
     ) -> Result<Integrand, Error> {
-        if self.luminance && shader.kind() == ShaderKind::Density {
-            let message =
-                format!("--luminance: {} is a density, which has no colours", shader.name());
+        let has_colours = matches!(shader.kind(), ShaderKind::Brdf | ShaderKind::Phase);
+        if self.luminance && !has_colours {
+            let (name, kind) = (shader.name(), shader.kind().name());
+            let message = format!("--luminance: {name} is {kind}, which has no colours");
             return Err(Error::option(message, "omit the option"));
         }
         let colours = Integrand::new(shader, settings, frame)?;

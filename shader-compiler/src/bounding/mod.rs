@@ -79,7 +79,7 @@ pub enum Frame {
 /// Which inputs are intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IntervalInputs {
-    /// The light direction: s(x, ω̂). For densities, the position.
+    /// The light direction: s(x, ω̂). For densities, the position; for functions, the arguments.
     #[default]
     Light,
     /// All inputs: s(x̂, ω̂).
@@ -103,28 +103,31 @@ pub enum Ranges {
     Paper,
 }
 
-/// Greatest number of operations in an unrolled loop of a density.
-const MAX_UNROLLED_DENSITY: usize = 1 << 13;
+/// Greatest number of operations in an unrolled loop of a density or a function.
+const MAX_UNROLLED: usize = 1 << 13;
 
 /// The function to bound, a point shader with descriptions of its inputs: the integrand s of a
-/// material or the density of a medium.
+/// material, the density of a medium, or any other function.
 #[derive(Clone, Debug)]
 pub struct Integrand {
     /// The point shader.
     pub point: Function,
-    /// Indices of the outputs to bound: the colour channels of s or its luminance, or the density.
+    /// Indices of the outputs to bound: the colour channels of s or its luminance, the density, or
+    /// all results of a function.
     pub outputs: Vec<usize>,
     kind: ShaderKind,
     frame: Frame,
     sides: SurfaceSides,
+    /// Inputs that precede the parameters, unless they are directions.
+    arguments: Vec<Parameter>,
     parameters: Vec<Parameter>,
     /// Bounds on each word of the parameters, if it is specialized.
     known: Option<Vec<Bounds>>,
 }
 
 impl Integrand {
-    /// Creates the integrand of a shader, BRDF × cosine, or its density. Densities are in the
-    /// medium's own space, whatever the frame.
+    /// Creates the integrand of a shader, BRDF × cosine, or its density or function. Densities are
+    /// in the medium's own space, whatever the frame.
     pub fn new(
         shader: &Shader,
         settings: &Settings,
@@ -136,6 +139,9 @@ impl Integrand {
             }
             ShaderKind::Density => {
                 Integrand::with_entry(shader, settings, Frame::Local, Entry::Density)
+            }
+            ShaderKind::Function => {
+                Integrand::with_entry(shader, settings, Frame::Local, Entry::Function)
             }
         }
     }
@@ -159,8 +165,8 @@ impl Integrand {
         let point = match frame {
             // Without loops, ranges are known: those of coordinates that grow from octave to octave
             // would be infinite.
-            Frame::Local if entry == Entry::Density => {
-                unroll::run_up_to(&local, Rules::Exact, MAX_UNROLLED_DENSITY)
+            Frame::Local if matches!(entry, Entry::Density | Entry::Function) => {
+                unroll::run_up_to(&local, Rules::Exact, MAX_UNROLLED)
             }
             Frame::Local => local,
             Frame::World => passes::optimize(&to_world(&local)),
@@ -170,13 +176,18 @@ impl Integrand {
             Setup::Precomputed => shader.members(),
         };
         // A density may have one channel; `capped` may follow.
-        let channels = if point.outputs[0].name == "density" { 1 } else { 3 };
+        let outputs = match entry {
+            Entry::Function => shader.output_names().len(),
+            _ if point.outputs[0].name == "density" => 1,
+            _ => 3,
+        };
         Ok(Integrand {
             point,
-            outputs: (0..channels).collect(),
+            outputs: (0..outputs).collect(),
             kind: shader.kind(),
             frame,
             sides: shader.sides(),
+            arguments: shader.arguments().to_vec(),
             parameters: parameters.to_vec(),
             known: None,
         })
@@ -189,12 +200,13 @@ impl Integrand {
     ///
     /// Unless there are bounds for each word of the parameters.
     pub fn specialize(self, parameters: Vec<Bounds>) -> Integrand {
-        let limit = match self.kind {
-            ShaderKind::Density => MAX_POSITION,
-            ShaderKind::Brdf | ShaderKind::Phase => MAX_UNIT_COMPONENT,
+        let limits = match self.kind {
+            ShaderKind::Density | ShaderKind::Function => self.argument_bounds(Ranges::Declared),
+            ShaderKind::Brdf | ShaderKind::Phase => {
+                let unit = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
+                vec![unit; self.point.inputs.len() - parameters.len()]
+            }
         };
-        let arguments = self.point.inputs.len() - parameters.len();
-        let limits = vec![Bounds::Float(Floats::between(-limit, limit)); arguments];
         let describe = |(input, &bounds): (usize, &Bounds)| {
             // Points may be below a one-sided surface, where boxes are not.
             let axis = self.axis(input).map(|axis| Axis { above: false, ..axis });
@@ -206,9 +218,19 @@ impl Integrand {
         Integrand { point, known: Some(parameters), ..self }
     }
 
-    /// Replaces the bounded colour by its luminance. A density stays as it is.
+    /// Static bounds on each word of the arguments.
+    fn argument_bounds(&self, ranges: Ranges) -> Vec<Bounds> {
+        let bounds = |argument: &Parameter| match (ranges, argument.scalar) {
+            (Ranges::Paper, Scalar::F32) => Bounds::Float(Floats::finite()),
+            _ => parameter_bounds(argument, ranges),
+        };
+        let words = self.arguments.iter().flat_map(|a| std::iter::repeat_n(bounds(a), a.size));
+        words.collect()
+    }
+
+    /// Replaces the bounded colour by its luminance. Densities and functions stay as they are.
     pub fn with_luminance(self) -> Integrand {
-        if self.kind == ShaderKind::Density {
+        if matches!(self.kind, ShaderKind::Density | ShaderKind::Function) {
             return self;
         }
         let point = lift::with_luminance(&self.point, [0, 1, 2]);
@@ -237,23 +259,26 @@ impl Integrand {
             *bounds = if both.is_empty() { *known } else { both };
         }
         let arguments = self.point.inputs.len() - parameters.len();
+        let of_arguments = self.argument_bounds(ranges);
         let bounds_of_arguments =
-            self.point.inputs[..arguments].iter().map(|port| match (ranges, &port.name[..]) {
-                (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
-                _ if self.kind == ShaderKind::Density => {
-                    Bounds::Float(Floats::between(-MAX_POSITION, MAX_POSITION))
+            self.point.inputs[..arguments].iter().enumerate().map(|(input, port)| {
+                match (ranges, &port.name[..]) {
+                    _ if !of_arguments.is_empty() => of_arguments[input],
+                    (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
+                    (_, "wo.z")
+                        if self.frame == Frame::Local && self.sides == SurfaceSides::One =>
+                    {
+                        Bounds::Float(Floats::between(0.0, MAX_UNIT_COMPONENT))
+                    }
+                    _ => Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT)),
                 }
-                (_, "wo.z") if self.frame == Frame::Local && self.sides == SurfaceSides::One => {
-                    Bounds::Float(Floats::between(0.0, MAX_UNIT_COMPONENT))
-                }
-                _ => Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT)),
             });
         let all = bounds_of_arguments.chain(parameters);
         let descriptions =
             all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
                 let varies = match self.kind {
                     ShaderKind::Brdf | ShaderKind::Phase => port.name.starts_with("wi."),
-                    ShaderKind::Density => input < arguments,
+                    ShaderKind::Density | ShaderKind::Function => input < arguments,
                 };
                 let interval = intervals == IntervalInputs::All || varies;
                 Input { interval, bounds, axis: self.axis(input) }
@@ -265,7 +290,7 @@ impl Integrand {
     /// frame.
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = match (self.kind, self.frame) {
-            (ShaderKind::Density, _) => 0,
+            (ShaderKind::Density | ShaderKind::Function, _) => 0,
             (_, Frame::Local) => 2,
             (_, Frame::World) => 5,
         };
@@ -560,6 +585,11 @@ impl BoundsBatch {
     pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
+    }
+
+    /// The bits of the bounds on an output of any type; `None` on a side that was not requested.
+    pub fn get_bits(&self, row: usize, output: usize) -> [Option<u32>; 2] {
+        self.ports[output].map(|port| port.map(|port| self.batch.bits(row, port)))
     }
 
     /// Copies the upper bounds on an output for all boxes to `out`.

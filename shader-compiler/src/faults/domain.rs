@@ -129,7 +129,7 @@ impl Domain {
         let mut domain =
             Domain { groups: vec![], directions: vec![], regions: vec![vec![]], inputs: 0 };
         let side = match (shader.kind(), shader.sides()) {
-            (ShaderKind::Phase | ShaderKind::Density, _) => Side::Sphere,
+            (ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function, _) => Side::Sphere,
             (ShaderKind::Brdf, SurfaceSides::One) => Side::Above,
             (ShaderKind::Brdf, SurfaceSides::Both) => Side::Both,
         };
@@ -149,6 +149,9 @@ impl Domain {
             }
             Entry::Density | Entry::Albedo | Entry::Emission => {
                 domain.add_floats("p", &positions);
+            }
+            Entry::Function => {
+                shader.arguments().iter().for_each(|argument| domain.add_parameter(argument));
             }
             Entry::Setup => {}
         }

@@ -4,7 +4,7 @@ use super::locations::{LocatedFunction, Locations};
 use super::translate::{Fault, Translator};
 use super::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, Source,
-    SurfaceSides, textures,
+    SurfaceSides, contract, textures,
 };
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Type, Value};
@@ -63,10 +63,13 @@ fn translate(
         handle.map(Some).ok_or_else(|| missing(name, help))
     };
     let kind = format!("it is {}", contract.kind.name());
+    let name = shader.function_name();
+    let other = format!("the function is `{name}`: parse the shader for another one");
     let pair = "`sample` and `pdf` are optional, but need each other";
     let optional = "the function is optional, and belongs to a density";
-    let is_density = contract.kind == ShaderKind::Density;
-    let scattering = (!is_density).then_some(contract.main);
+    let [is_density, is_function] =
+        [ShaderKind::Density, ShaderKind::Function].map(|kind| contract.kind == kind);
+    let scattering = (!is_density && !is_function).then_some(contract.main);
     let (name, handle) = match entry {
         Entry::Integrand => ("shaded", found(scattering, "brdf", &kind)?),
         Entry::Brdf => ("brdf", found(scattering, "brdf", &kind)?),
@@ -78,6 +81,7 @@ fn translate(
         }
         Entry::Albedo => ("albedo", found(contract.albedo, "albedo", optional)?),
         Entry::Emission => ("emission", found(contract.emission, "emission", optional)?),
+        Entry::Function => (name, found(is_function.then_some(contract.main), name, &other)?),
     };
     let setup =
         contract.material.filter(|_| settings.setup == Setup::Inlined || entry == Entry::Setup);
@@ -89,9 +93,11 @@ fn translate(
         builder.keep_control_flow();
     }
     let arguments = match entry {
-        Entry::Density | Entry::Albedo | Entry::Emission => {
-            vec![vector_input(&mut builder, "p", &XYZ)]
-        }
+        Entry::Density | Entry::Albedo | Entry::Emission | Entry::Function => contract
+            .arguments
+            .iter()
+            .map(|argument| component_inputs(&mut builder, argument))
+            .collect(),
         Entry::Sample => {
             vec![vector_input(&mut builder, "u", &XYZ[..2]), vector_input(&mut builder, "wo", &XYZ)]
         }
@@ -121,6 +127,10 @@ fn translate(
         None => parameters,
     };
     let result = match handle {
+        Some(handle) if is_function => {
+            let args = contract::function::arguments(&shader.module, handle, &arguments, &material);
+            call(&mut translator, handle, &args)?
+        }
         Some(handle) => call(&mut translator, handle, &[&arguments[..], &[material]].concat())?,
         None => material,
     };
@@ -168,6 +178,7 @@ fn translate(
                 result.iter().map(|&x| clamp(&mut builder, x, f32::INFINITY)).collect();
             outputs("emission", RGB, &emission)
         }
+        Entry::Function => contract.outputs.iter().cloned().zip(result).collect(),
     };
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));

@@ -107,11 +107,15 @@ pub enum ShaderKind {
     /// The density of a medium as a function of the position: `fn density`, optionally with
     /// `fn albedo` and `fn emission`.
     Density,
+    /// Any other function: the one that [`Shader::parse_function`] names, or `fn field`, whose
+    /// zeros are an implicit surface.
+    Function,
 }
 
 impl ShaderKind {
     /// All kinds, in order of precedence.
-    const ALL: [ShaderKind; 3] = [ShaderKind::Brdf, ShaderKind::Phase, ShaderKind::Density];
+    const ALL: [ShaderKind; 4] =
+        [ShaderKind::Brdf, ShaderKind::Phase, ShaderKind::Density, ShaderKind::Function];
 
     /// The name of what the shader describes: `a BRDF`.
     pub fn name(self) -> &'static str {
@@ -119,6 +123,7 @@ impl ShaderKind {
             ShaderKind::Brdf => "a BRDF",
             ShaderKind::Phase => "a phase function",
             ShaderKind::Density => "a density",
+            ShaderKind::Function => "a function",
         }
     }
 
@@ -128,6 +133,7 @@ impl ShaderKind {
             ShaderKind::Brdf => "for a surface",
             ShaderKind::Phase => "for scattering in a medium",
             ShaderKind::Density => "for the density of a medium",
+            ShaderKind::Function => "for an implicit surface",
         }
     }
 }
@@ -267,6 +273,11 @@ pub enum Entry {
     /// `fn emission`: outputs `emission.r`, `emission.g`, `emission.b`. Negative numbers and NaN
     /// are replaced by 0.
     Emission,
+    /// Any function: inputs are the components of its [arguments](Shader::arguments) and of its
+    /// [parameters](Shader::parameters). A scalar output has the name of the function, the
+    /// components of a vector are `name.x`, `name.y` …, and those of a struct have the names of its
+    /// members.
+    Function,
 }
 
 /// Where shaders with `fn material` compute the members of `Material`.
@@ -424,17 +435,45 @@ impl Shader {
         Shader::parse_kinds(name, source, &[kind])
     }
 
+    /// Parses a shader for one of its functions, called `function`, whatever else it defines. The
+    /// function takes scalars, vectors, and structs of both, whose members are the parameters.
+    ///
+    /// ```
+    /// use lightbound_shader::Shader;
+    ///
+    /// let source = "struct Params { /** range: [0, 10] */ radius: f32 }
+    ///     fn sdf(p: vec3f, m: Params) -> f32 { return length(p) - m.radius; }";
+    /// let shader = Shader::parse_function("sphere.wgsl", source, "sdf")?;
+    /// assert_eq!(shader.arguments()[0].name, "p");
+    /// assert_eq!(shader.parameters()[0].range, [0.0, 10.0]);
+    /// # Ok::<(), lightbound_shader::ShaderError>(())
+    /// ```
+    pub fn parse_function(name: &str, source: &str, function: &str) -> Result<Shader, ShaderError> {
+        Shader::parse_with(name, source, |source, module| {
+            contract::check_function(source, module, function)
+        })
+    }
+
     /// Parses a shader; `expected` are the kinds that messages mention.
     fn parse_kinds(
         name: &str,
         source: &str,
         expected: &[ShaderKind],
     ) -> Result<Shader, ShaderError> {
+        Shader::parse_with(name, source, |source, module| contract::check(source, module, expected))
+    }
+
+    /// Parses a shader with a check of its functions.
+    fn parse_with(
+        name: &str,
+        source: &str,
+        check: impl FnOnce(&Source, &naga::Module) -> Result<Contract, ShaderError>,
+    ) -> Result<Shader, ShaderError> {
         // Some editors write a byte order mark.
         let mut source = Source::new(name, source.strip_prefix('\u{feff}').unwrap_or(source));
         parse::add_surface_point(&mut source)?;
         let (module, info) = parse::parse(&source)?;
-        let contract = contract::check(&source, &module, expected)?;
+        let contract = check(&source, &module)?;
         annotations::reject_stray(&source)?;
         let annotations::ModuleDocs { sides, includes_cosine, description } =
             annotations::module(&source, contract.kind)?;
@@ -499,9 +538,28 @@ impl Shader {
         self.includes_cosine
     }
 
+    /// The inputs of the function that precede its parameters: the position `p` of a density, or
+    /// what a [function](ShaderKind::Function) takes apart from structs. The directions that
+    /// materials take are not listed.
+    pub fn arguments(&self) -> &[Parameter] {
+        &self.contract.arguments
+    }
+
+    /// Name of the function that the shader is compiled for: `brdf`, `phase`, `density`, or that of
+    /// a [function](ShaderKind::Function).
+    pub fn function_name(&self) -> &str {
+        self.module.functions[self.contract.main].name.as_deref().unwrap_or("")
+    }
+
+    /// Names of the results of a [function](ShaderKind::Function); empty for other shaders.
+    pub fn output_names(&self) -> &[String] {
+        &self.contract.outputs
+    }
+
     /// Parameters in the order of the inputs. If there is a `fn material`, these are the members of
     /// `SurfacePoint`, followed by those of `Material` if `fn material` takes one. Otherwise they
-    /// are the members of `Material` or `Medium`.
+    /// are the members of `Material` or `Medium`, or of all structs that a
+    /// [function](ShaderKind::Function) takes.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
     }

@@ -10,6 +10,7 @@
 //! function through a [`Builder`], so each of them also performs constant folding, algebraic
 //! simplification, value numbering, loop-invariant code motion and dead code elimination.
 
+pub mod derivative;
 pub mod expand;
 pub mod factor;
 pub mod predication;

@@ -219,10 +219,10 @@ fn load_shaders(paths: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
             Some(entry) => Shader::parse(entry.name, entry.text)?,
             None => parse(path)?,
         };
-        if shader.kind() == ShaderKind::Density {
-            let message = format!("--shader: {} is a density", shader.name());
+        if matches!(shader.kind(), ShaderKind::Density | ShaderKind::Function) {
+            let message = format!("--shader: {} is {}", shader.name(), shader.kind().name());
             let help = "name a shader with directions, which this command measures; \
-                        `lightbound shader bound` bounds densities";
+                        `lightbound shader bound` bounds densities and functions";
             return Err(Error::option(message, help));
         }
         Ok((if is_unique(path) { name(path) } else { path.display().to_string() }, shader))

@@ -1,5 +1,5 @@
-//! `lightbound shader bound`: evaluates the bounding shader of s, or of a density, for boxes of
-//! inputs.
+//! `lightbound shader bound`: evaluates the bounding shader of s, of a density or of any function,
+//! for boxes of inputs.
 //!
 //! The bounding shader is compiled for the given inputs: intervals are interval inputs, and numbers
 //! are scalar inputs. Behind a one-sided material, s and its bounds are 0 and the shader is not
@@ -19,12 +19,14 @@ use lightbound_shader::bounding::{
     Precondition, PreconditionError, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
+use lightbound_shader::ir::Type;
 use lightbound_shader::lift::{BoundSides, Input, Options, Tracking};
-use lightbound_shader::{Arena, Scalar, ShaderKind, SurfaceSides, Texture};
+use lightbound_shader::{Arena, Scalar, SurfaceSides, Texture};
 
 const USAGE: &str = "\
 lightbound shader bound [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
        lightbound shader bound [OPTIONS] --p <X,Y,Z> <FILE>
+       lightbound shader bound [OPTIONS] --entry <NAME> --set <INPUT=VALUE>... <FILE>
        lightbound shader bound [OPTIONS] --csv <FILE> <FILE>";
 
 const EXAMPLES: &str = "\
@@ -35,6 +37,7 @@ Examples:
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
   lightbound shader bound parquet.wgsl --texture wood=w.png --wi 0,0,1 --wo 0,0,1 --set uv=0..0.3
   lightbound shader bound fog.wgsl --p 0..1,0..0.25,0..1        the density of a medium
+  lightbound shader bound sdf.wgsl --entry torus --set p=0..1,0..0.5,0 --set radius=1
 
 A value is a number or a closed interval LO..HI; a single value sets all components of a vector.
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for
@@ -42,6 +45,8 @@ eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the col
 s.g.lo and so on: s, the BRDF times the cosine of wi, is between them for all inputs in the box,
 without tolerance. Inputs from the surface point are set like parameters; by default the point is at
 the origin. For a density, the columns are p.x, p.y, p.z, and in the result density.lo, density.hi.
+With --entry, they are the inputs of the function by name, and in the result those of its outputs that
+are floats.
 
 An infinite bound always holds. `no bound`, or NaN in CSV files, means that the bound itself is NaN.
 With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore, bounds
@@ -119,7 +124,7 @@ struct BoundEvaluator {
     outputs: Vec<String>,
     bound_sides: BoundSides,
     ranges: Ranges,
-    /// The sides of the material; `None` for a density.
+    /// The sides of the material; `None` for a density or a function.
     material_sides: Option<SurfaceSides>,
     textures: Vec<Texture>,
     /// Number of parts that boxes are split into.
@@ -135,13 +140,25 @@ impl BoundEvaluator {
         textures: Vec<Texture>,
     ) -> Result<BoundEvaluator, Error> {
         let (options, ranges) = (args.variant.options()?, args.variant.ranges());
-        if args.split.is_some() && job.shader.kind() == ShaderKind::Density {
+        if args.split.is_some() && job.sides().is_none() {
+            let message = format!(
+                "--split cuts boxes of directions, and {} has none",
+                job.shader.kind().name()
+            );
             return Err(Error::option(
-                "--split cuts boxes of directions, and a density has none",
+                message,
                 "omit it, and bound the parts of the box one by one, or as rows of --csv",
             ));
         }
-        let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
+        let mut integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
+        let outputs = &integrand.point.outputs;
+        integrand.outputs.retain(|&output| outputs[output].ty == Type::F32);
+        if integrand.outputs.is_empty() {
+            return Err(Error::Data {
+                message: format!("`{}` returns no floats", job.shader.function_name()),
+                help: "convert its result, as in f32(i)".into(),
+            });
+        }
         let mut inputs = integrand.inputs(IntervalInputs::All, ranges);
         for (input, &interval) in inputs.iter_mut().zip(intervals) {
             input.interval = interval;
@@ -173,11 +190,8 @@ impl BoundEvaluator {
         let suppressing = (options.nan != Nan::Suppress)
             .then(|| compile(&integrand, &suppressing))
             .transpose()?;
-        let parameters = job
-            .shader
-            .parameters()
-            .iter()
-            .flat_map(|parameter| vec![parameter.scalar; parameter.size]);
+        let parameters =
+            job.parameters().iter().flat_map(|parameter| vec![parameter.scalar; parameter.size]);
         let arguments = arguments(job.shader.kind()).len();
         let scalars = std::iter::repeat_n(Scalar::F32, arguments).chain(parameters);
         Ok(BoundEvaluator {

@@ -1,5 +1,5 @@
-//! `lightbound shader check`: checks that a shader is a valid material, phase function or density,
-//! and lists its parameters and cost.
+//! `lightbound shader check`: checks that a shader is a valid material, phase function, density or
+//! function, and lists its inputs and cost.
 
 use super::faults::Faults;
 use super::positions::PositionArgs;
@@ -30,6 +30,7 @@ Examples:
   lightbound shader check fog.wgsl               (the density of a medium)
   lightbound shader check fog.wgsl --p -2..2,0..1,-2..2
   lightbound shader check velvet.wgsl --faults   (where a division by zero is not excluded)
+  lightbound shader check sdf.wgsl --entry torus (any function)
 
 Without --target, instructions are counted for every instruction set. A density is sampled and
 bounded in the unit cube, or in the box of --p, with the default parameters.
@@ -38,7 +39,8 @@ all directions and all parameters in their ranges, or that it is proved that the
 each one that affects a result, a warning names line, column and values.
 The exit code is 1 if a result is negative or not finite for sampled directions or positions, or not
 finite for the values in such a warning, if sample and pdf disagree, or if the integral of a phase
-function is not 1. Negative densities and NaN are 0, and a pole of a density is only a warning.";
+function is not 1. Negative densities and NaN are 0, and a pole of a density is only a warning.
+Functions that --entry names may return any values.";
 
 /// Options of `shader check`.
 #[derive(Debug, clap::Args)]
@@ -46,6 +48,10 @@ function is not 1. Negative densities and NaN are 0, and a pole of a density is 
 pub struct Args {
     #[command(flatten)]
     source: SourceArgs,
+
+    /// Any function of the file, instead of the BRDF or the density
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
 
     #[command(flatten)]
     positions: PositionArgs,
@@ -60,15 +66,18 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let (name, target) = (args.source.name(), args.source.target());
     let text = args.source.read()?;
-    let shader = Shader::parse(&name, &text)?;
+    let parse = || match &args.entry {
+        Some(function) => Shader::parse_function(&name, &text, function),
+        None => Shader::parse(&name, &text),
+    };
+    let shader = parse()?;
     let settings = args.source.overrides(&shader)?;
     let bounds = args.positions.bounds(&shader)?;
     let point = evaluated_function(&shader, &settings)?;
-    let time = median_time(|| {
-        compile(&evaluated_function(&Shader::parse(&name, &text)?, &settings)?, target)
-    })?;
+    let time = median_time(|| compile(&evaluated_function(&parse()?, &settings)?, target))?;
     let faults = Faults::find(&shader, &settings, bounds)?;
     let mut checks = match missing_input(&shader) {
+        _ if shader.kind() == ShaderKind::Function => Checks::none(),
         Some(missing_input) => Checks::skipped(&shader, &missing_input),
         None if shader.kind() == ShaderKind::Density => {
             Checks::density(&shader, &settings, target, bounds, args.positions.name())?
@@ -80,6 +89,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut properties = vec![match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => property("sides", describe_sides(&shader).into()),
         ShaderKind::Density => property("kind", "the density of a medium".into()),
+        ShaderKind::Function => property("kind", "a function".into()),
     }];
     properties.push(property("functions", functions(&shader)));
     properties.extend(checks.properties.into_iter().map(|(name, text)| property(name, text)));
@@ -89,7 +99,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     properties.push(property("loops", describe_loops(&shader, &point, &settings)));
     let evaluated = match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => "s".to_owned(),
-        ShaderKind::Density => functions(&shader),
+        ShaderKind::Density | ShaderKind::Function => functions(&shader),
     };
     let lowered = passes::lower(&point);
     for target in args.source.target.map_or(Target::ALL.to_vec(), |target| vec![target]) {
@@ -111,11 +121,18 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         properties.push(property("textures", shader.textures().join(", ")));
     }
 
+    if shader.kind() == ShaderKind::Function {
+        properties.push(property("outputs", shader.output_names().join(", ")));
+    }
     let mut report = format!("{name}\n\n");
     if !shader.description().is_empty() {
         report += &format!("{}\n\n", shader.description().trim_end());
     }
     report += &format_table(&properties);
+    let arguments = match shader.kind() {
+        ShaderKind::Function => shader.arguments(),
+        _ => &[],
+    };
     let members = shader.members().iter().map(|member| {
         match values::find_parameter(shader.settable(), &member.name) {
             Some(_) => declaration(member),
@@ -123,7 +140,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         }
     });
     for (kind, rows) in [
-        ("parameter", members.collect::<Vec<_>>()),
+        ("input", arguments.iter().map(declaration).collect::<Vec<_>>()),
+        ("parameter", members.collect()),
         ("override", shader.overrides().iter().map(declaration).collect()),
     ] {
         if !rows.is_empty() {
@@ -149,6 +167,11 @@ struct Checks {
 }
 
 impl Checks {
+    /// No checks, for a function that may return anything.
+    fn none() -> Checks {
+        Checks { properties: vec![], warnings: vec![], failed: false }
+    }
+
     /// Checks that cannot run, since an input of the shader is missing.
     fn skipped(shader: &Shader, missing_input: &str) -> Checks {
         let skipped = format!("not checked: {missing_input}");
@@ -343,6 +366,7 @@ fn evaluated_function(shader: &Shader, settings: &Settings) -> Result<Function, 
     match shader.kind() {
         ShaderKind::Brdf | ShaderKind::Phase => point_shader(shader, Entry::Integrand, settings),
         ShaderKind::Density => Ok(medium::properties(shader, settings)?),
+        ShaderKind::Function => point_shader(shader, Entry::Function, settings),
     }
 }
 
@@ -380,11 +404,7 @@ fn describe_sides(shader: &Shader) -> &'static str {
 
 /// The functions that the renderer may call.
 fn functions(shader: &Shader) -> String {
-    let mut names = vec![match shader.kind() {
-        ShaderKind::Brdf => "brdf",
-        ShaderKind::Phase => "phase",
-        ShaderKind::Density => "density",
-    }];
+    let mut names = vec![shader.function_name()];
     if shader.has_sampler() {
         names.extend(["sample", "pdf"]);
     }

@@ -4,7 +4,7 @@ use super::csv::InputKind;
 use super::inputs::RowEvaluator;
 use super::values::{ValueError, WordRange};
 use super::warnings::RowWarnings;
-use lightbound_shader::ir::Port;
+use lightbound_shader::ir::{Port, Type};
 use lightbound_shader::{Batch, Kernel, ShaderKind, SurfaceSides, Texture};
 
 /// Names of the components of a shader's arguments, at the beginning of a row; parameters follow.
@@ -12,11 +12,13 @@ pub fn arguments(kind: ShaderKind) -> &'static [&'static str] {
     match kind {
         ShaderKind::Brdf | ShaderKind::Phase => &["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"],
         ShaderKind::Density => &["p.x", "p.y", "p.z"],
+        // All inputs of a function are set by name.
+        ShaderKind::Function => &[],
     }
 }
 
-/// Evaluates a compiled `Entry::Brdf`, or the properties of a medium, and counts rows that need a
-/// warning.
+/// Evaluates a compiled `Entry::Brdf`, the properties of a medium or a function, and counts rows that
+/// need a warning.
 #[derive(Debug)]
 pub struct PointEvaluator {
     kernel: Kernel,
@@ -72,7 +74,12 @@ impl RowEvaluator for PointEvaluator {
             }
             self.warnings.capped +=
                 usize::from(capped.is_some_and(|port| outputs.bits(row, port) != 0));
-            (0..self.columns.len()).map(|port| outputs.get(row, port)).collect()
+            let value = |port: usize| match self.kernel.outputs()[port].ty {
+                Type::F32 => outputs.get(row, port),
+                Type::I32 => outputs.bits(row, port) as i32 as f32,
+                Type::Bool => f32::from(u8::from(outputs.bits(row, port) != 0)),
+            };
+            (0..self.columns.len()).map(value).collect()
         });
         results.collect()
     }

@@ -7,7 +7,7 @@ use super::files::{FileArgs, Results};
 use super::values::{self, ValueError, WordRange};
 use crate::Error;
 use lightbound_shader::texture::SamplerState;
-use lightbound_shader::{Settings, Shader, ShaderKind, SurfaceSides, Texture};
+use lightbound_shader::{Parameter, Scalar, Settings, Shader, ShaderKind, SurfaceSides, Texture};
 use std::io::Write;
 
 /// Options for the inputs of a shader: numbers or intervals.
@@ -25,9 +25,15 @@ pub struct InputArgs {
     #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
     wo: Option<[WordRange; 3]>,
 
-    /// Positions in a density, a box in the medium's own space, in the same form
+    /// Positions in a density, a box in the medium's own space, or the input `p` of a function, in
+    /// the same form
     #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
     p: Option<[WordRange; 3]>,
+
+    /// Any function of the file, instead of the BRDF or the density; all of its inputs are set by
+    /// name with --set
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
 
     #[command(flatten)]
     files: FileArgs,
@@ -43,6 +49,8 @@ pub struct ShaderJob<'a> {
     pub settings: Settings,
     /// Values of the shader's arguments, unless they are in a table.
     arguments: Vec<WordRange>,
+    /// Inputs that are set by name.
+    parameters: Vec<Parameter>,
     /// Parameter values from `--set`, or defaults.
     assigned: Vec<Option<WordRange>>,
 }
@@ -63,19 +71,30 @@ impl InputArgs {
 
     /// Parses the shader and the values given with `--set`.
     pub fn job(&self, kind: InputKind) -> Result<ShaderJob<'_>, Error> {
-        let shader = Shader::parse(&self.source.name(), &self.source.read()?)?;
+        let shader = self.source.shader(self.entry.as_deref())?;
         let arguments = self.arguments(&shader)?;
         let (settings, assignments) = self.source.settings(&shader)?;
-        let assigned = values::assign(
-            shader.parameters(),
-            shader.overrides(),
-            &assignments,
-            |parameter, text| match kind {
-                InputKind::Numbers => values::parse_bits(parameter, text).map(WordRange::from),
-                InputKind::Intervals => values::parse_range(parameter, text),
-            },
-        )?;
-        Ok(ShaderJob { args: self, kind, shader, settings, arguments, assigned })
+        let parameters = named_inputs(&shader);
+        let mut assigned =
+            values::assign(&parameters, shader.overrides(), &assignments, |parameter, text| {
+                match kind {
+                    InputKind::Numbers => values::parse_bits(parameter, text).map(WordRange::from),
+                    InputKind::Intervals => values::parse_range(parameter, text),
+                }
+            })?;
+        if let (ShaderKind::Function, Some(p)) = (shader.kind(), self.p) {
+            let p_words = values::find_parameter(&parameters, "p");
+            let p_words =
+                p_words.filter(|p| (p.parameter.scalar, p.words.len()) == (Scalar::F32, 3));
+            let Some(position) = p_words else {
+                let message = format!("--p: `{}` has no input `p: vec3f`", shader.function_name());
+                return Err(Error::option(message, "set inputs by name with --set"));
+            };
+            for (word, range) in position.words.zip(p) {
+                assigned[word] = Some(range);
+            }
+        }
+        Ok(ShaderJob { args: self, kind, shader, settings, arguments, parameters, assigned })
     }
 
     /// The arguments of a shader, from the options for its kind; empty if they are in a table.
@@ -99,6 +118,13 @@ impl InputArgs {
                 }
                 self.p.map(|p| p.to_vec()).ok_or(HELP)
             }
+            ShaderKind::Function => {
+                if self.wi.is_some() || self.wo.is_some() {
+                    const HELP: &str = "set inputs by name with --set";
+                    return Err(wrong("--wi and --wo do not apply to functions", HELP));
+                }
+                Ok(vec![])
+            }
         };
         match given {
             Ok(words) => Ok(words),
@@ -110,12 +136,25 @@ impl InputArgs {
     }
 }
 
+/// The inputs of a shader that are set by name: its parameters, and the arguments of a function.
+fn named_inputs(shader: &Shader) -> Vec<Parameter> {
+    match shader.kind() {
+        ShaderKind::Function => [shader.arguments(), shader.parameters()].concat(),
+        _ => shader.parameters().to_vec(),
+    }
+}
+
 impl ShaderJob<'_> {
-    /// The sides of the material; `None` for a density, which has no directions.
+    /// The inputs that are set by name, which follow the arguments.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The sides of the material; `None` for a density or a function, which have no directions.
     pub fn sides(&self) -> Option<SurfaceSides> {
         match self.shader.kind() {
             ShaderKind::Brdf | ShaderKind::Phase => Some(self.shader.sides()),
-            ShaderKind::Density => None,
+            ShaderKind::Density | ShaderKind::Function => None,
         }
     }
 
@@ -130,7 +169,7 @@ impl ShaderJob<'_> {
 
     /// The requested inputs.
     pub fn inputs(&self) -> Result<InputRows<'_>, Error> {
-        let parameters = self.shader.parameters();
+        let parameters = &self.parameters;
         match &self.args.files.csv {
             Some(path) => Ok(InputRows::Table(CsvRows::open(
                 path,

@@ -48,9 +48,10 @@ fn table(width: usize) -> Result<String, Error> {
             (ShaderKind::Brdf, SurfaceSides::Both) => "bsdf",
             (ShaderKind::Phase, _) => "phase",
             (ShaderKind::Density, _) => "density",
+            (ShaderKind::Function, _) => "function",
         };
         let sampler = match shader.kind() {
-            ShaderKind::Density => "",
+            ShaderKind::Density | ShaderKind::Function => "",
             _ if shader.has_sampler() => "own",
             _ => "bounds",
         };

@@ -1,5 +1,5 @@
 //! `lightbound shader`: checks, shows, evaluates, bounds and previews shaders in WGSL: materials,
-//! phase functions, and densities of media.
+//! phase functions, densities of media, and any other function.
 
 mod bound;
 mod check;
@@ -37,7 +37,8 @@ Examples:
   lightbound shader preview mine.wgsl --set kd=0.5,0.1,0.05
   lightbound shader eval ward --wi 0,0.6,0.8 --wo 0,0,1
   lightbound shader bound ward --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1
-  lightbound shader bound fog.wgsl --p 0..1,0..0.5,0..1         of the density of a medium";
+  lightbound shader bound fog.wgsl --p 0..1,0..0.5,0..1         of the density of a medium
+  lightbound shader bound sdf.wgsl --entry torus --set p=0..1,0,0 --set radius=1   any function";
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -51,10 +52,10 @@ pub enum Command {
     Show(show::Args),
     /// Show what code costs if parameters are constants or in ranges
     Specialize(specialize::Args),
-    /// Evaluate a BRDF for given directions, or a density at a position
+    /// Evaluate a BRDF for given directions, a density at a position, or any function
     Eval(eval::Args),
-    /// Bound the BRDF times the cosine over boxes of directions and parameters, or a density over
-    /// boxes of positions
+    /// Bound the BRDF times the cosine over boxes of directions and parameters, a density over boxes
+    /// of positions, or any function over boxes of its inputs
     Bound(bound::Args),
     /// Render a ball of the material, or a cube of the medium
     Preview(preview::Args),
@@ -123,6 +124,15 @@ pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
 }
 
 impl SourceArgs {
+    /// Parses the shader: for a function that is named, or for what it describes.
+    fn shader(&self, function: Option<&str>) -> Result<Shader, Error> {
+        let (name, text) = (self.name(), self.read()?);
+        Ok(match function {
+            Some(function) => Shader::parse_function(&name, &text, function)?,
+            None => Shader::parse(&name, &text)?,
+        })
+    }
+
     fn target(&self) -> Target {
         self.target.unwrap_or_else(Target::best)
     }

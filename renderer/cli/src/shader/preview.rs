@@ -88,6 +88,7 @@ fn scene_of_kind(kind: ShaderKind, bounds: Aabb) -> [String; 2] {
         ShaderKind::Brdf => ("path", 5, include_str!("ball.pbrt").to_owned()),
         // Light leaves a bright medium after many scatterings.
         ShaderKind::Phase | ShaderKind::Density => ("volpath", 64, box_of_medium(bounds)),
+        ShaderKind::Function => unreachable!("functions have no preview"),
     };
     let integrator = format!("Integrator \"{integrator}\" \"integer maxdepth\" [{depth}]\n");
     [integrator, object]
@@ -132,6 +133,12 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     output(Some(&file), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
     let text = source.read()?;
     let mut shader = Shader::parse(&source.name(), &text)?;
+    if shader.kind() == ShaderKind::Function {
+        return Err(Error::Data {
+            message: format!("{} is a function, which has no preview", shader.name()),
+            help: "render a scene with Shape \"implicit\" to see the zeros of `fn field`".into(),
+        });
+    }
     let bounds = args.positions.bounds(&shader)?;
     let [integrator, object] = scene_of_kind(shader.kind(), bounds);
     let mut scene = [integrator, STUDIO.to_owned(), object]
@@ -296,6 +303,7 @@ fn head(shader: &Shader, bounds: Aabb) -> String {
         ),
         // The longest sides of the box have a length of 2.
         ShaderKind::Phase => medium("homogeneous", "phase", [0.75, 0.0]),
+        ShaderKind::Function => unreachable!("functions have no preview"),
         ShaderKind::Density => {
             let absorbs = shader.has_emission() && !shader.has_albedo();
             let Aabb { min, max } = bounds;

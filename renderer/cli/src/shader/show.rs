@@ -26,6 +26,7 @@ Examples:
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
   lightbound shader show fog.wgsl --stage bounds                (of the density of a medium)
+  lightbound shader show sdf.wgsl --stage bounds --entry torus  (of any function)
 
 The stages from s, or a density, to its bounding shader are ir, interval and bounds, then --of bound with ir,
 lowered and asm. Comments show known facts about values, and the operation of s that each operation
@@ -47,9 +48,10 @@ pub struct Args {
     #[arg(long, value_name = "VALUE", conflicts_with = "stage")]
     explain: Option<String>,
 
-    /// Function to show [default: s, or density]
-    #[arg(long, value_enum)]
-    entry: Option<EntryName>,
+    /// Function to show: s, brdf, sample or pdf of a material, density, albedo or emission of a
+    /// medium, or any function of the file [default: s, or density]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
 
     /// The function itself, or its bounding shader [default: point; bound for the stages interval
     /// and bounds]
@@ -119,6 +121,9 @@ enum EntryName {
     Albedo,
     /// The radiance that a medium emits
     Emission,
+    /// Any other function
+    #[value(skip)]
+    Function,
 }
 
 impl EntryName {
@@ -127,6 +132,7 @@ impl EntryName {
         match kind {
             ShaderKind::Brdf | ShaderKind::Phase => EntryName::S,
             ShaderKind::Density => EntryName::Density,
+            ShaderKind::Function => EntryName::Function,
         }
     }
 
@@ -139,11 +145,30 @@ impl EntryName {
             EntryName::Density => Entry::Density,
             EntryName::Albedo => Entry::Albedo,
             EntryName::Emission => Entry::Emission,
+            EntryName::Function => Entry::Function,
         }
     }
 }
 
 impl Args {
+    /// Parses the shader, and finds the function to show.
+    fn shader(&self) -> Result<(Shader, EntryName), Error> {
+        let (file, text) = (self.source.name(), self.source.read()?);
+        let Some(name) = &self.entry else {
+            let shader = Shader::parse(&file, &text)?;
+            let entry = EntryName::bounded(shader.kind());
+            return Ok((shader, entry));
+        };
+        // Entries of materials and media take precedence over functions of the same name.
+        if let Ok(entry) = EntryName::from_str(name, false)
+            && let Ok(shader) = Shader::parse(&file, &text)
+            && shader.kind() != ShaderKind::Function
+        {
+            return Ok((shader, entry));
+        }
+        Ok((Shader::parse_function(&file, &text, name)?, EntryName::Function))
+    }
+
     fn stage(&self) -> Stage {
         self.stage.unwrap_or(Stage::Ranges)
     }
@@ -176,15 +201,23 @@ impl Args {
     }
 
     /// Derives the bounding shader.
-    fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
+    fn lifted(
+        &self,
+        shader: &Shader,
+        entry: EntryName,
+        settings: &Settings,
+    ) -> Result<Lifted, Error> {
         let bounded = EntryName::bounded(shader.kind());
-        if self.entry.is_some_and(|entry| entry != bounded) {
-            let name = bounded.to_possible_value().expect("no function is hidden");
-            let message = format!("only {} has a bounding shader", name.get_name());
+        if entry != bounded {
+            let name = bounded.to_possible_value();
+            let name = name.as_ref().map_or(shader.function_name(), |name| name.get_name());
+            let message = format!("only {name} has a bounding shader");
             return Err(Error::option(message, "omit --entry"));
         }
-        if self.frame.is_some() && shader.kind() == ShaderKind::Density {
-            let message = "--frame is for directions, and a density has none";
+        let has_directions = matches!(shader.kind(), ShaderKind::Brdf | ShaderKind::Phase);
+        if self.frame.is_some() && !has_directions {
+            let message =
+                format!("--frame is for directions, and {} has none", shader.kind().name());
             return Err(Error::option(message, "omit it"));
         }
         let integrand = self.variant.integrand(
@@ -213,10 +246,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         });
     }
     let bounding = args.shows_bounding_shader()?;
-    let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
+    let (shader, entry) = args.shader()?;
     let settings = args.source.overrides(&shader)?;
     let text = if bounding {
-        let lifted = args.lifted(&shader, &settings)?;
+        let lifted = args.lifted(&shader, entry, &settings)?;
         match args.stage() {
             Stage::Ranges => match &args.explain {
                 Some(name) => lifted.explain(name).ok_or_else(|| {
@@ -232,7 +265,6 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             stage => format_stage(&lifted.function, stage, target),
         }
     } else {
-        let entry = args.entry.unwrap_or(EntryName::bounded(shader.kind()));
         format_stage(&point_shader(&shader, entry.entry(), &settings)?, args.stage(), target)
     };
     match output {

@@ -182,7 +182,7 @@ impl Specializer<'_> {
     fn new(shader: &Shader, settings: Settings) -> Result<Specializer<'_>, Error> {
         let functions = match shader.kind() {
             ShaderKind::Brdf | ShaderKind::Phase => Some(Functions::new(shader, &settings)?),
-            ShaderKind::Density => None,
+            ShaderKind::Density | ShaderKind::Function => None,
         };
         let settings = Settings { setup: Setup::Precomputed, ..settings };
         Ok(Specializer { shader, settings, functions })
@@ -198,7 +198,7 @@ impl Specializer<'_> {
         let integrand = integrand.specialize(members);
         let sides = match self.shader.kind() {
             ShaderKind::Brdf | ShaderKind::Phase => BoundSides::Upper,
-            ShaderKind::Density => BoundSides::Both,
+            ShaderKind::Density | ShaderKind::Function => BoundSides::Both,
         };
         let options = Options { sides, relations: Relations::all(), ..Options::default() };
         let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
@@ -209,7 +209,11 @@ impl Specializer<'_> {
     fn all(&self, known: &[Bounds]) -> Result<Vec<(&'static str, Function)>, Error> {
         let [point, bound] = self.integrand(known)?;
         let Some(functions) = &self.functions else {
-            return Ok(vec![("density", point), ("bounds", bound)]);
+            let name = match self.shader.kind() {
+                ShaderKind::Function => "function",
+                _ => "density",
+            };
+            return Ok(vec![(name, point), ("bounds", bound)]);
         };
         let (Functions { setup, evaluate, scatter, .. }, _) = functions.specialize(known);
         let setup = setup.map(|setup| ("material", setup));

@@ -28,6 +28,7 @@ mod shader_density;
 mod shader_eval;
 mod shader_eval_tables;
 mod shader_faults;
+mod shader_function;
 mod shader_library;
 mod shader_preview;
 mod shader_profile;

@@ -290,9 +290,10 @@ impl Group {
                 let (primitive, element) = (block.primitive[lane], block.element[lane]);
                 if t <= end
                     && (!self.has_alpha
-                        || geometry.passes_alpha_test(ray, primitive, element, u, v))
+                        || geometry.passes_alpha_test(ray, primitive, element, [u, v, 0.0]))
                 {
-                    end = report_hit(Hit { t, u, v, primitive, element, instance, time: ray.time });
+                    let (w, time) = (0.0, ray.time);
+                    end = report_hit(Hit { t, u, v, w, primitive, element, instance, time });
                 }
             }
             end
@@ -315,18 +316,25 @@ impl Group {
         end: &mut FloatPacket<S>,
         report_hit: &mut impl FnMut(usize, Hit) -> f32,
     ) {
-        let mut process_hit =
-            |lane: usize, triangle: usize, [t, u, v]: [f32; 3], end: &mut FloatPacket<S>| {
-                let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
-                if t <= end[lane]
-                    && (!self.has_alpha
-                        || geometry.passes_alpha_test(packet.ray(lane), primitive, element, u, v))
-                {
-                    let (instance, time) = (Hit::NONE, packet.ray(lane).time);
-                    end[lane] =
-                        report_hit(lane, Hit { t, u, v, primitive, element, instance, time });
-                }
-            };
+        let mut process_hit = |lane: usize,
+                               triangle: usize,
+                               [t, u, v]: [f32; 3],
+                               end: &mut FloatPacket<S>| {
+            let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
+            if t <= end[lane]
+                && (!self.has_alpha
+                    || geometry.passes_alpha_test(
+                        packet.ray(lane),
+                        primitive,
+                        element,
+                        [u, v, 0.0],
+                    ))
+            {
+                let (instance, time) = (Hit::NONE, packet.ray(lane).time);
+                end[lane] =
+                    report_hit(lane, Hit { t, u, v, w: 0.0, primitive, element, instance, time });
+            }
+        };
         if lanes.count_ones() < MIN_RAYS_PER_LEAF {
             while let Some(lane) = take_bit(&mut lanes) {
                 let mut hits = packet.ray_frame(lane).intersect(block, end[lane]);
@@ -366,11 +374,12 @@ impl Group {
                 self.shapes.traverse(simd, ray, end, |&(primitive, element), tmax| {
                     let ray = Ray { tmax, ..*ray };
                     if let Some(hit) = nearest_accepted(geometry, primitive, element, &ray) {
-                        let ShapeHit { t, u, v } = hit;
+                        let ShapeHit { t, u, v, w } = hit;
                         end = report_hit(Hit {
                             t,
                             u,
                             v,
+                            w,
                             primitive,
                             element,
                             instance,

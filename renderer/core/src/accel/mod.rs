@@ -124,7 +124,7 @@ fn nearest_accepted(
     let mut segment = Ray { tmax: ray.tmax.next_up(), ..*ray };
     loop {
         let hit = shape.intersect(element, &segment)?;
-        if geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v) {
+        if geometry.passes_alpha_test(ray, primitive, element, hit.coordinates()) {
             return Some(hit);
         }
         // Continue beyond the hit, for example with the far side of a sphere.

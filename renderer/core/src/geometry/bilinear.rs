@@ -351,11 +351,8 @@ impl Patch {
             let n2 = n.length_squared();
             let m = n.cross(start);
             let (t, v) = (m.dot(along) / n2, m.dot(d) / n2);
-            (t.is_finite() && (-EDGE_SLACK..=1.0 + EDGE_SLACK).contains(&v)).then(|| ShapeHit {
-                t: t as f32,
-                u: u as f32,
-                v: v.clamp(0.0, 1.0) as f32,
-            })
+            (t.is_finite() && (-EDGE_SLACK..=1.0 + EDGE_SLACK).contains(&v))
+                .then(|| ShapeHit::new(t as f32, u as f32, v.clamp(0.0, 1.0) as f32))
         })
     }
 }
@@ -402,7 +399,7 @@ mod tests {
     fn rays_hit_flat_patches_and_miss_degenerate_ones() {
         let m = mesh(square());
         let h = m.intersect(0, &Ray::new(Vec3::new(0.25, 0.75, 2.0), -Vec3::Z)).unwrap();
-        assert_eq!(h, ShapeHit { t: 2.0, u: 0.25, v: 0.75 });
+        assert_eq!(h, ShapeHit::new(2.0, 0.25, 0.75));
         assert_eq!(m.point(0, h.u, h.v, 0.0).ng, Vec3::Z);
         assert_eq!(m.intersect(0, &Ray::new(Vec3::new(1.25, 0.75, 2.0), -Vec3::Z)), None);
         // Two equal corners make a triangle; four equal corners a point, which rays miss.

@@ -76,10 +76,12 @@ impl Cylinder {
             let p = o + t * d;
             let phi = quadric::azimuth(p);
             let inside = phi <= self.phi_max && p.z >= self.z[0] && p.z <= self.z[1];
-            inside.then(|| ShapeHit {
-                t: t as f32,
-                u: (phi / self.phi_max) as f32,
-                v: ((p.z - self.z[0]) / (self.z[1] - self.z[0])) as f32,
+            inside.then(|| {
+                ShapeHit::new(
+                    t as f32,
+                    (phi / self.phi_max) as f32,
+                    ((p.z - self.z[0]) / (self.z[1] - self.z[0])) as f32,
+                )
             })
         })
     }

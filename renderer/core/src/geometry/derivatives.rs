@@ -56,15 +56,23 @@ pub(super) fn unit_derivative(n: Vec3, dn: Vec3) -> Vec3 {
 }
 
 impl Shape {
-    /// Returns the derivatives at surface coordinates (u, v), for the normals of
+    /// Returns the derivatives at surface coordinates (u, v, w), for the normals of
     /// [`Shape::point`] and a ray of direction `d` at `time`, seconds.
-    fn derivatives(&self, element: u32, u: f32, v: f32, d: Vec3, time: f32) -> SurfaceDerivatives {
+    fn derivatives(
+        &self,
+        element: u32,
+        coordinates: [f32; 3],
+        d: Vec3,
+        time: f32,
+    ) -> SurfaceDerivatives {
+        let [u, v, _] = coordinates;
         match self {
             Shape::Mesh(m) => m.derivatives(element, u, v, time),
             Shape::Bilinear(b) => b.derivatives(element, u, v, time),
             Shape::Sphere(s) => s.derivatives(u, v),
             Shape::Disk(d) => d.derivatives(u, v),
             Shape::Cylinder(c) => c.derivatives(u),
+            Shape::Implicit(i) => i.derivatives(element, coordinates.into(), d),
             // As in pbrt-v4, the normals of curves have no derivatives.
             Shape::Curves(c) => {
                 let [p0, p, p1] = [0.0, v, 1.0].map(|v| c.point(element, u, v, d));
@@ -82,13 +90,13 @@ impl Geometry {
         let primitive = &self.primitives[hit.primitive as usize];
         let (sign, shape) = (primitive.normal_sign(), &primitive.shape);
         if hit.instance == Hit::NONE {
-            let derivatives = shape.derivatives(hit.element, hit.u, hit.v, d, hit.time);
+            let derivatives = shape.derivatives(hit.element, hit.coordinates(), d, hit.time);
             return derivatives.map(|dp| dp, |dn| sign * dn);
         }
         let t = self.instance_transform(hit.instance, hit.time);
         let d = t.inverse().vector(d);
-        let derivatives = shape.derivatives(hit.element, hit.u, hit.v, d, hit.time);
-        let n = t.normal(shape.point(hit.element, hit.u, hit.v, d, hit.time).ns);
+        let derivatives = shape.derivatives(hit.element, hit.coordinates(), d, hit.time);
+        let n = t.normal(shape.point(hit.element, hit.coordinates(), d, hit.time).ns);
         derivatives
             .map(|dp| t.vector(dp), |dn| sign * unit_derivative(n, t.normal(dn)))
             .finite_or_zero()
@@ -160,6 +168,7 @@ mod tests {
                     t: 1.0,
                     u,
                     v,
+                    w: 0.0,
                     primitive,
                     element: 0,
                     instance,
@@ -201,10 +210,10 @@ mod tests {
     fn undefined_derivatives_are_zero() {
         let p = vec![Vec3::ZERO, Vec3::X, Vec3::Y];
         let same = Mesh::new(p, vec![[0, 1, 2]], vec![], vec![vec2(0.5, 0.5); 3]).unwrap();
-        let derivatives = Shape::Mesh(same).derivatives(0, 0.3, 0.3, -Vec3::Z, 0.0);
+        let derivatives = Shape::Mesh(same).derivatives(0, [0.3, 0.3, 0.0], -Vec3::Z, 0.0);
         assert_eq!(derivatives, SurfaceDerivatives::default());
         let sphere = Shape::Sphere(Sphere::full(&Transform::IDENTITY, 1.0).unwrap());
-        let pole = sphere.derivatives(0, 0.5, 1.0, -Vec3::Z, 0.0);
+        let pole = sphere.derivatives(0, [0.5, 1.0, 0.0], -Vec3::Z, 0.0);
         assert!(
             pole.dpdu.length() < 1e-6 && (pole.dpdv.length() - std::f32::consts::PI).abs() < 1e-5
         );

@@ -90,10 +90,12 @@ impl Disk {
         let p = o + t * d;
         let r = p.truncate().length();
         let phi = quadric::azimuth(p);
-        (r >= self.inner_radius && r <= self.radius && phi <= self.phi_max).then(|| ShapeHit {
-            t: t as f32,
-            u: (phi / self.phi_max) as f32,
-            v: ((self.radius - r) / (self.radius - self.inner_radius)) as f32,
+        (r >= self.inner_radius && r <= self.radius && phi <= self.phi_max).then(|| {
+            ShapeHit::new(
+                t as f32,
+                (phi / self.phi_max) as f32,
+                ((self.radius - r) / (self.radius - self.inner_radius)) as f32,
+            )
         })
     }
 
@@ -247,7 +249,7 @@ mod tests {
     fn coordinates_and_areas_match_closed_forms() {
         let disk = Disk::new(&Transform::IDENTITY, 1.0, 2.0, 1.0, 360.0).unwrap();
         let h = disk.intersect(&Ray::new(Vec3::new(0.0, 1.5, 5.0), -Vec3::Z)).unwrap();
-        assert_eq!(h, ShapeHit { t: 4.0, u: 0.25, v: 0.5 });
+        assert_eq!(h, ShapeHit::new(4.0, 0.25, 0.5));
         assert_eq!(disk.point(h.u, h.v).ng, Vec3::Z);
         assert!((disk.area() - 3.0 * PI).abs() < 1e-5);
         let ellipse = Disk::new(&skewed(), 0.0, 1.0, 0.0, 360.0).unwrap();

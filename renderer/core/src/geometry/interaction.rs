@@ -310,7 +310,7 @@ mod tests {
                 let element = i % geometry.primitives[primitive as usize].shape.len();
                 let (u, v) = (at.x.min(at.y), (at.x - at.y).abs());
                 let ray = Ray::new(Vec3::ZERO, vec3(d.x, d.y - 0.5, 0.4).normalize());
-                let hit = Hit { t: 1.0, u, v, primitive, element, instance, time: d.x };
+                let hit = Hit { t: 1.0, u, v, w: 0.0, primitive, element, instance, time: d.x };
                 hits.push((hit, ray));
             }
         }

@@ -505,7 +505,7 @@ fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
     let TriangleTest { weights: [_, v, w], det, t_det, outside } = TriangleTest::new(&vertices, 1);
     let t = t_det / det;
     // If the determinant or the direction is zero or NaN, t is NaN or infinite and rejected here.
-    (!outside && t >= ray.tmin && t < ray.tmax).then(|| ShapeHit { t, u: v / det, v: w / det })
+    (!outside && t >= ray.tmin && t < ray.tmax).then(|| ShapeHit::new(t, v / det, w / det))
 }
 
 #[cfg(test)]

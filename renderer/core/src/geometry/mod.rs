@@ -15,6 +15,7 @@ mod cylinder;
 mod derivatives;
 mod disk;
 mod displacement;
+mod implicit;
 mod interaction;
 mod mesh;
 mod motion;
@@ -39,6 +40,7 @@ pub use cylinder::Cylinder;
 pub use derivatives::SurfaceDerivatives;
 pub use disk::Disk;
 pub use displacement::{DisplacedMesh, DisplacementError};
+pub use implicit::{Implicit, ImplicitError};
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use motion::{Motion, MotionError};
@@ -65,6 +67,8 @@ pub enum Shape {
     Cylinder(Cylinder),
     /// Curves, one piece of a segment per element. They never emit.
     Curves(Curves),
+    /// An implicit surface, one cell of its box per element. It never emits.
+    Implicit(Implicit),
 }
 
 /// An invalid parameter of a sphere, disk or cylinder.
@@ -143,6 +147,8 @@ pub struct Hit {
     pub u: f32,
     /// Second surface coordinate: the barycentric weight of vertex 2, or the shape's own v.
     pub v: f32,
+    /// Third surface coordinate, which only implicit surfaces have; otherwise 0.
+    pub w: f32,
     /// Index into [`Geometry::primitives`], or [`Hit::NONE`].
     pub primitive: u32,
     /// Element (triangle, patch) of the primitive.
@@ -162,11 +168,17 @@ impl Hit {
         t: f32::INFINITY,
         u: 0.0,
         v: 0.0,
+        w: 0.0,
         primitive: Hit::NONE,
         element: Hit::NONE,
         instance: Hit::NONE,
         time: 0.0,
     };
+
+    /// Returns the surface coordinates.
+    pub fn coordinates(&self) -> [f32; 3] {
+        [self.u, self.v, self.w]
+    }
 
     /// Returns whether the ray missed.
     pub fn is_miss(&self) -> bool {
@@ -183,6 +195,20 @@ pub struct ShapeHit {
     pub u: f32,
     /// Second surface coordinate, as in [`Hit::v`].
     pub v: f32,
+    /// Third surface coordinate, as in [`Hit::w`].
+    pub w: f32,
+}
+
+impl ShapeHit {
+    /// Creates a hit of a shape with two surface coordinates.
+    pub fn new(t: f32, u: f32, v: f32) -> ShapeHit {
+        ShapeHit { t, u, v, w: 0.0 }
+    }
+
+    /// Returns the surface coordinates.
+    pub fn coordinates(&self) -> [f32; 3] {
+        [self.u, self.v, self.w]
+    }
 }
 
 /// The surface of a shape at surface coordinates, in the space of the group.
@@ -235,7 +261,9 @@ impl Primitive {
             Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
             Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
             Shape::Cylinder(c) => Shape::Cylinder(c.transformed(transform)),
-            Shape::Curves(_) => unreachable!("only lights are instantiated, and curves never emit"),
+            Shape::Curves(_) | Shape::Implicit(_) => {
+                unreachable!("only lights are instantiated, and these shapes never emit")
+            }
         };
         let &Primitive { material, ref alpha, flip, media, .. } = self;
         let alpha = alpha.clone();
@@ -293,7 +321,7 @@ impl Surface {
 }
 
 impl Shape {
-    /// Returns the name of the shape in pbrt-v4's scene files.
+    /// Returns the name of the shape in scene files, as in pbrt-v4.
     pub fn name(&self) -> &'static str {
         match self {
             Shape::Mesh(_) => "trianglemesh",
@@ -302,6 +330,7 @@ impl Shape {
             Shape::Disk(_) => "disk",
             Shape::Cylinder(_) => "cylinder",
             Shape::Curves(_) => "curve",
+            Shape::Implicit(_) => "implicit",
         }
     }
 
@@ -311,6 +340,7 @@ impl Shape {
             Shape::Mesh(m) => m.triangles().len() as u32,
             Shape::Bilinear(b) => b.len(),
             Shape::Curves(c) => c.len(),
+            Shape::Implicit(i) => i.len(),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => 1,
         }
     }
@@ -325,7 +355,8 @@ impl Shape {
         match self {
             Shape::Mesh(m) => m.moves(),
             Shape::Bilinear(b) => b.moves(),
-            Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) | Shape::Curves(_) => false,
+            Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => false,
+            Shape::Curves(_) | Shape::Implicit(_) => false,
         }
     }
 
@@ -338,6 +369,7 @@ impl Shape {
             Shape::Disk(d) => d.aabb(),
             Shape::Cylinder(c) => c.aabb(),
             Shape::Curves(c) => c.aabb(element),
+            Shape::Implicit(i) => i.aabb(element),
         }
     }
 
@@ -363,12 +395,14 @@ impl Shape {
             Shape::Disk(d) => d.intersect(ray),
             Shape::Cylinder(c) => c.intersect(ray),
             Shape::Curves(c) => c.intersect(element, ray),
+            Shape::Implicit(i) => i.intersect(element, ray),
         }
     }
 
-    /// Returns the surface at surface coordinates (u, v), hit by a ray of direction `d` at `time`,
-    /// seconds. Only curves depend on `d`.
-    pub fn point(&self, element: u32, u: f32, v: f32, d: Vec3, time: f32) -> ShapePoint {
+    /// Returns the surface at surface coordinates (u, v, w), hit by a ray of direction `d` at `time`,
+    /// seconds. Only curves, and implicit surfaces at singular points, depend on `d`.
+    pub fn point(&self, element: u32, coordinates: [f32; 3], d: Vec3, time: f32) -> ShapePoint {
+        let [u, v, _] = coordinates;
         match self {
             Shape::Mesh(m) => m.point(element, u, v, time),
             Shape::Bilinear(b) => b.point(element, u, v, time),
@@ -376,6 +410,7 @@ impl Shape {
             Shape::Disk(d) => d.point(u, v),
             Shape::Cylinder(c) => c.point(u, v),
             Shape::Curves(c) => c.point(element, u, v, d),
+            Shape::Implicit(i) => i.point(element, coordinates.into(), d),
         }
     }
 
@@ -385,7 +420,9 @@ impl Shape {
             Shape::Mesh(m) => Shape::Mesh(m.extract(element)),
             Shape::Bilinear(b) => Shape::Bilinear(b.extract(element)),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => self.clone(),
-            Shape::Curves(_) => unreachable!("only lights are extracted, and curves never emit"),
+            Shape::Curves(_) | Shape::Implicit(_) => {
+                unreachable!("only lights are extracted, and these shapes never emit")
+            }
         }
     }
 
@@ -407,6 +444,9 @@ impl Shape {
             Shape::Disk(d) => d.area(),
             Shape::Cylinder(c) => c.area(),
             Shape::Curves(c) => c.area(element),
+            Shape::Implicit(_) => {
+                unreachable!("the area is for lights, and this shape never emits")
+            }
         }
     }
 }
@@ -422,12 +462,12 @@ impl Geometry {
     pub fn surface(&self, hit: &Hit, d: Vec3) -> Surface {
         let primitive = &self.primitives[hit.primitive as usize];
         if hit.instance == Hit::NONE {
-            let point = primitive.shape.point(hit.element, hit.u, hit.v, d, hit.time);
+            let point = primitive.shape.point(hit.element, hit.coordinates(), d, hit.time);
             return Surface::new(&point, primitive.normal_sign());
         }
         let t = self.instance_transform(hit.instance, hit.time);
         let d = t.inverse().vector(d);
-        let point = primitive.shape.point(hit.element, hit.u, hit.v, d, hit.time);
+        let point = primitive.shape.point(hit.element, hit.coordinates(), d, hit.time);
         let extent = Vec3::splat(point.magnitude);
         let transformed = ShapePoint {
             p: t.point(point.p),
@@ -517,12 +557,11 @@ impl Geometry {
         ray: &Ray,
         primitive: u32,
         element: u32,
-        u: f32,
-        v: f32,
+        coordinates: [f32; 3],
     ) -> bool {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
-        let point = prim.shape.point(element, u, v, ray.d, ray.time);
+        let point = prim.shape.point(element, coordinates, ray.d, ray.time);
         // Textures expect render space. A group's space serves as world space.
         let p = match self.world.contains(&primitive) {
             true => point.p,
@@ -535,12 +574,16 @@ impl Geometry {
         let ray_bits = [ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z].map(f32::to_bits);
         // A ray hits a triangle at most once, other shapes several times. Each hit has its own random
         // number.
-        let hit_bits =
-            if matches!(prim.shape, Shape::Mesh(_)) { [0; 2] } else { [u.to_bits(), v.to_bits()] };
+        let [u, v, w] = coordinates.map(f32::to_bits);
+        let hit_bits: &[u32] = match prim.shape {
+            Shape::Mesh(_) => &[0; 2],
+            Shape::Implicit(_) => &[u, v, w],
+            _ => &[u, v],
+        };
         let hash = ray_bits
             .into_iter()
             .chain([primitive, element])
-            .chain(hit_bits)
+            .chain(hit_bits.iter().copied())
             .fold(0, lightbound_math::sampling::hash);
         a > 0.0 && lightbound_math::sampling::unit_float(hash) < a
     }

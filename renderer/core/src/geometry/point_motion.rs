@@ -18,7 +18,7 @@ impl Geometry {
             // Only meshes and patches have moving vertices; their points do not depend on the ray.
             let local = match transform(hit.time) {
                 _ if shape.vertices_move() => {
-                    shape.point(hit.element, hit.u, hit.v, Vec3::Z, time).p
+                    shape.point(hit.element, hit.coordinates(), Vec3::Z, time).p
                 }
                 Some(transform) => transform.inverse().point(p),
                 None => p,

@@ -93,10 +93,12 @@ impl Sphere {
             let phi = quadric::azimuth(p);
             let theta = libm::atan2(p.truncate().length(), p.z);
             let inside = phi <= self.phi_max && theta <= self.theta[0] && theta >= self.theta[1];
-            inside.then(|| ShapeHit {
-                t: t as f32,
-                u: (phi / self.phi_max) as f32,
-                v: ((theta - self.theta[0]) / (self.theta[1] - self.theta[0])) as f32,
+            inside.then(|| {
+                ShapeHit::new(
+                    t as f32,
+                    (phi / self.phi_max) as f32,
+                    ((theta - self.theta[0]) / (self.theta[1] - self.theta[0])) as f32,
+                )
             })
         })
     }

@@ -27,7 +27,7 @@ pub fn assert_hits_lie_on_rays(shape: &Shape, n: u32) -> u32 {
         let ray = Ray::new(o, 0.3 * (target - o));
         let Some(h) = shape.intersect(0, &ray) else { continue };
         hits += 1;
-        let at = shape.point(0, h.u, h.v, ray.d, ray.time);
+        let at = shape.point(0, h.coordinates(), ray.d, ray.time);
         // At grazing angles, a small error in t is a small error along the surface.
         assert!(
             (at.p - ray.at(h.t)).length() < 1e-5 * o.length(),

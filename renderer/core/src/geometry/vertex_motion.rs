@@ -193,8 +193,8 @@ mod tests {
                     assert_eq!(hit, still.intersect(0, &ray));
                     let Some(hit) = hit else { continue };
                     hits += 1;
-                    let [a, b] =
-                        [&shape, &still].map(|shape| shape.point(0, hit.u, hit.v, ray.d, time));
+                    let [a, b] = [&shape, &still]
+                        .map(|shape| shape.point(0, hit.coordinates(), ray.d, time));
                     assert_eq!((a.p, a.ng, a.uv, a.dpdu), (b.p, b.ng, b.uv, b.dpdu));
                     assert_eq!((a.magnitude, a.extent), (b.magnitude, b.extent));
                     // Normals are normalised after their interpolation over the surface only.

@@ -4,6 +4,7 @@ mod bump;
 mod camera;
 mod curves;
 mod displacement;
+mod implicit;
 mod integrator;
 mod light_groups;
 mod lights;

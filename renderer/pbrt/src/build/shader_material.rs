@@ -10,11 +10,13 @@ use super::value_checks::ValidValues;
 use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
+use lightbound::geometry::{Implicit, ImplicitError};
 use lightbound::material::{
     Material, ParameterValues, ProgramError, Setting, ShaderInstance, library, parameters,
 };
 use lightbound::medium::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 use lightbound::suggestion::did_you_mean;
+use lightbound_math::{Aabb, Transform};
 use lightbound_shader::texture::TextureState;
 use lightbound_shader::{Parameter, Scalar, Shader, ShaderError, ShaderKind, Texture};
 use std::path::Path;
@@ -97,6 +99,33 @@ impl ShaderUse<'_> {
                 .error(format!("{} cannot be compiled: {error}", self.label))
                 .help("use fewer and smaller arrays in the shader"),
         }
+    }
+
+    /// Compiles the field of an implicit surface, whose parameters must be constant.
+    pub fn implicit(
+        &self,
+        ShaderValues { settings, overrides, .. }: ShaderValues,
+        bounds: Aabb,
+        render_from_shape: &Transform,
+    ) -> Result<Implicit, SceneError> {
+        let mut words = Vec::new();
+        for (parameter, setting) in std::iter::zip(self.shader.settable(), settings) {
+            let Setting::Constant(numbers) = setting else {
+                let param = self.entity.params.any(&parameter.name).expect("it is a texture");
+                let error = self.error(param, "is a texture");
+                return Err(error.help(self.help("parameters of implicit surfaces are constants")));
+            };
+            words.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
+        }
+        let settings = Variant::new(self.index, &overrides, vec![]).settings(&self.shader);
+        let implicit = Implicit::new(&self.shader, &settings, &words, bounds, render_from_shape);
+        implicit.map_err(|error| match error {
+            ImplicitError::Shader(error) => self.program_error(error.into()),
+            ImplicitError::Compile(error) => self.program_error(error.into()),
+            ImplicitError::Derivative(_) | ImplicitError::NoField | ImplicitError::Texture(_) => {
+                self.entity.error(format!("{} cannot be used: {error}", self.label))
+            }
+        })
     }
 
     /// Expands a single value to all components, and checks the number and range of values.
@@ -283,6 +312,12 @@ impl Builder<'_> {
         let folder = &self.folder;
         let found = self.shaders.find(file, kind, || folder.join(file), &mut self.inputs);
         found.map_err(|error| match error {
+            // The library has no fields.
+            FindError::NotFound(path) if kind == ShaderKind::Function => {
+                let path = path.display();
+                let error = entity.error(format!("{label} was not found; looked for {path}"));
+                error.help("check the path, which is relative to the scene's folder")
+            }
             FindError::NotFound(path) => {
                 let error = entity.error(format!(
                     "{label} was not found; looked for {} and in the library",

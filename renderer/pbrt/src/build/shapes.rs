@@ -132,7 +132,7 @@ fn instance_transform(location: &Location, ctm: DAffine3) -> Result<Transform, S
 }
 
 /// Supported types of shapes.
-const SHAPES: [&str; 8] = [
+const SHAPES: [&str; 9] = [
     "plymesh",
     "trianglemesh",
     "bilinearmesh",
@@ -141,6 +141,7 @@ const SHAPES: [&str; 8] = [
     "disk",
     "cylinder",
     "curve",
+    "implicit",
 ];
 
 impl Builder<'_> {
@@ -312,6 +313,7 @@ impl Builder<'_> {
             "sphere" => vec![sphere(entity, &render_from_shape)?],
             "disk" => vec![disk(entity, &render_from_shape)?],
             "cylinder" => vec![cylinder(entity, &render_from_shape)?],
+            "implicit" => vec![self.implicit(entity, &render_from_shape)?],
             _ => vec![self.curves(s, &render_from_shape)?],
         };
         shapes.iter().try_for_each(|shape| check_extent(entity, shape))?;
@@ -334,8 +336,16 @@ impl Builder<'_> {
         let Some(material) = index.or(interface) else {
             return Ok(Vec::new());
         };
-        if area_light.is_some() && entity.name == "curve" {
-            self.warn(entity, "area lights on curves are not supported", "curves without light")?;
+        let dark = match entity.name.as_str() {
+            "curve" => Some(("area lights on curves are not supported", "curves without light")),
+            "implicit" => Some((
+                "area lights on implicit surfaces are not supported",
+                "surfaces without light",
+            )),
+            _ => None,
+        };
+        if let (Some((what, fallback)), true) = (dark, area_light.is_some()) {
+            self.warn(entity, what, fallback)?;
             area_light = None;
         }
         let emission =

@@ -78,6 +78,7 @@ bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]
 loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme
 plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2; +"string filename1" "mesh.ply"
 curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"
++implicit: !+"string filename" "ball.wgsl"; +"point3 p0" [-2 -2 -2]; +"point3 p1" [2 2 2]; +"texture alpha" "f"
 [Material]
 diffuse: "rgb reflectance" [0.1 0.2 0.3]; "string normalmap" "square.pfm"; "texture displacement" "f"
 conductor: "spectrum eta" "metal-Au-eta"; "spectrum k" "metal-Au-k"; "rgb reflectance" [0.1 0.2 0.3]; "float roughness" 0.1; "float uroughness" 0.1; "float vroughness" 0.1; "bool remaproughness" false; "string normalmap" "square.pfm"; "texture displacement" "f"
@@ -321,6 +322,7 @@ impl Folder {
                    0 1 0 0 1\n3 0 1 2\n";
         write("mesh.ply", ply.as_bytes());
         write("haze.wgsl", b"fn density(p: vec3f) -> f32 { return p.x; }");
+        write("ball.wgsl", b"fn field(p: vec3f) -> f32 { return length(p) - 0.5; }");
         write("smoke.nvdb", &crate::nanovdb::testing::smoke());
         write("bronze.bsdf", include_bytes!("../../../../scenes/suite/bronze.bsdf"));
         folder
@@ -448,7 +450,8 @@ fn table_has_every_parameter_that_the_loader_looks_up() {
     let list = PARAMETERS.replace("MAPPING", MAPPING);
     let mut unlisted = Vec::new();
     // Shaders declare their parameters themselves.
-    let has_list = |ty: &&Type<'_>| !ty.parameters.is_empty() && ty.name != "shader";
+    let has_list =
+        |ty: &&Type<'_>| !ty.parameters.is_empty() && !["shader", "implicit"].contains(&ty.name);
     for ty in types(&list).iter().filter(has_list) {
         // The unused parameter makes the entity note which names are looked up.
         let text = ty.scene(&format!("{} \"float zzzzzz\" 1", ty.with(None)));

@@ -7,12 +7,13 @@
 use glam::{DAffine3, DVec3};
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{
-    BilinearMesh, CurveBasis, CurveKind, CurveStyle, Curves, Disk, Geometry, Hit, Instance, Mesh,
-    Motion, Primitive, Shape, Sphere, VertexMotion,
+    BilinearMesh, CurveBasis, CurveKind, CurveStyle, Curves, Disk, Geometry, Hit, Implicit,
+    Instance, Mesh, Motion, Primitive, Shape, Sphere, VertexMotion,
 };
 use lightbound::texture::Param;
 use lightbound_math::sampling::{hash, unit_float};
-use lightbound_math::{Ray, Transform, Vec3, vec3};
+use lightbound_math::{Aabb, Ray, Transform, Vec3, vec3};
+use lightbound_shader::{Settings, Shader};
 use std::sync::Arc;
 
 #[cfg(feature = "embree")]
@@ -115,7 +116,7 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
                 let mut remaining = *ray;
                 while let Some(hit) = shape.intersect(element, &remaining) {
                     if hit.t > ray.tmin
-                        && geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v)
+                        && geometry.passes_alpha_test(ray, primitive, element, hit.coordinates())
                     {
                         distances.push(hit.t);
                         if hit.t < nearest.t {
@@ -123,6 +124,7 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
                                 t: hit.t,
                                 u: hit.u,
                                 v: hit.v,
+                                w: hit.w,
                                 primitive,
                                 element,
                                 instance,
@@ -457,6 +459,38 @@ fn instances_agree() {
     geometry.world = 0..0;
     geometry.groups = geometry.groups.iter().map(|r| r.start - 1..r.end - 1).collect();
     assert_agrees_with_brute_force("only instances", geometry, &Random::new(11).rays(2000, 2.0));
+}
+
+#[test]
+fn implicit_surfaces_agree() {
+    let source = "struct Params { radius: f32 }
+        fn field(p: vec3f, m: Params) -> f32 {
+            return max(dot(p, p) - m.radius, 0.2 - abs(dot(sin(4.0 * p), cos(4.0 * p.yzx))));
+        }";
+    let shader = Shader::parse("test.wgsl", source).unwrap();
+    let bounds = Aabb { min: -Vec3::ONE, max: Vec3::ONE };
+    let map = transform(vec3(1.2, 0.8, 1.0), 0.6, 0.1 * Vec3::X);
+    let words = [0.8f32.to_bits()];
+    let surface = Implicit::new(&shader, &Settings::default(), &words, bounds, &map).unwrap();
+    for alpha in [None, Some(0.5)] {
+        let surface = primitive(Shape::Implicit(surface.clone()), alpha);
+        let instance = Instance {
+            group: 0,
+            transform: transform(vec3(0.5, -0.7, 0.6), 2.0, vec3(0.6, -0.9, 0.4)),
+            first_light: 0,
+            motion: None,
+        };
+        let group = 1..2;
+        let geometry = Geometry {
+            primitives: vec![surface.clone(), surface],
+            world: 0..1,
+            groups: vec![group],
+            instances: vec![instance],
+            ..Geometry::default()
+        };
+        let rays = Random::new(13).rays(150, 2.0);
+        assert_agrees_with_brute_force("implicit surfaces", geometry, &rays);
+    }
 }
 
 #[test]

@@ -58,7 +58,10 @@ pub(in crate::frontend) fn module(
         for (range, line) in &lines {
             if let Some(clause) = clause_name(line) {
                 let error = source.error(format!("`{clause}` is for BRDFs, not {}", kind.name()));
-                let help = "remove the line: media have no surface";
+                let help = match kind {
+                    ShaderKind::Function => "remove the line: functions have no sides",
+                    _ => "remove the line: media have no surface",
+                };
                 return Err(error.at(range.clone(), "this clause").help(help));
             }
         }
@@ -108,7 +111,7 @@ pub(in crate::frontend) fn module(
     let description = description.join("\n").trim().to_owned();
     let sides = match kind {
         ShaderKind::Brdf => sides.map_or(SurfaceSides::One, |(sides, _)| sides),
-        ShaderKind::Phase | ShaderKind::Density => SurfaceSides::Both,
+        ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => SurfaceSides::Both,
     };
     includes_cosine |= kind == ShaderKind::Phase;
     Ok(ModuleDocs { sides, includes_cosine, description })

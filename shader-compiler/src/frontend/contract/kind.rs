@@ -1,5 +1,6 @@
 //! Finds out what a shader describes: a BRDF if it has `fn brdf`, a phase function if it has
-//! `fn phase`, a density if it has `fn density`.
+//! `fn phase`, a density if it has `fn density`, the field of an implicit surface if it has
+//! `fn field`.
 //!
 //! These are also plausible names of helpers, such as `fn density` of microfacet normals. So functions that others call count only if there is no candidate that nobody calls.
 
@@ -74,6 +75,7 @@ fn missing(source: &Source, module: &Module, kinds: &[ShaderKind]) -> ShaderErro
             }
             ShaderKind::Phase => is_one_of(&["phase", "phase_function", "phasefunction"]),
             ShaderKind::Density => is_one_of(&["density", "medium", "volume", "extinction"]),
+            ShaderKind::Function => is_one_of(&["field", "sdf", "distance", "implicit"]),
         };
         kinds
             .iter()
@@ -164,7 +166,10 @@ mod tests {
         assert!(other.contains("there is no `fn density`; add `fn density("), "{other}");
         assert!(!other.contains("brdf"), "{other}");
         let any = Shader::parse("a.wgsl", "").map_err(|e| e.one_line()).unwrap_err();
-        assert!(any.contains("there is no `fn brdf`, `fn phase` or `fn density`"), "{any}");
+        assert!(
+            any.contains("there is no `fn brdf`, `fn phase`, `fn density` or `fn field`"),
+            "{any}"
+        );
     }
 
     #[test]

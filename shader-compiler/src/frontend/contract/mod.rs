@@ -2,6 +2,7 @@
 //! (`signature`) that tell what the shader describes (`kind`), parameters of plain types, and no
 //! graphics-pipeline features (`unsupported`).
 
+pub(super) mod function;
 mod kind;
 mod signature;
 mod unsupported;
@@ -11,15 +12,21 @@ pub(super) use unsupported::{check_language, nested_blocks};
 use super::declarations::Member;
 use super::diagnostics::type_name;
 use super::{Parameter, Scalar, ShaderError, ShaderKind, Source, annotations, textures};
+use crate::bounding::MAX_POSITION;
 use naga::{Expression, Handle, Module, ScalarKind, TypeInner};
-use signature::{ALBEDO, BRDF, DENSITY, EMISSION, PDF, PHASE, SAMPLE, SETUP, Signature};
+use signature::{ALBEDO, BRDF, DENSITY, EMISSION, FIELD, PDF, PHASE, SAMPLE, SETUP, Signature};
 
 /// The functions and parameters of a shader.
 #[derive(Clone, Debug)]
 pub(super) struct Contract {
     pub kind: ShaderKind,
-    /// `brdf`, `phase` or `density`.
+    /// `brdf`, `phase`, `density`, or the function that was asked for.
     pub main: Handle<naga::Function>,
+    /// The inputs of `main` besides its parameters, unless they are directions: the position in a
+    /// density, and whatever a function takes apart from structs.
+    pub arguments: Vec<Parameter>,
+    /// Names of the outputs of a function.
+    pub outputs: Vec<String>,
     /// `albedo` of a density.
     pub albedo: Option<Handle<naga::Function>>,
     /// `emission` of a density.
@@ -66,8 +73,10 @@ pub(super) fn check(
     let kind = kind::find(source, module, expected)?;
     let signature = main_signature(kind);
     let main = signature.find(source, module)?.expect("the kind is that of an existing function");
-    if kind == ShaderKind::Density {
-        return density(source, module, main);
+    match kind {
+        ShaderKind::Density => return density(source, module, main),
+        ShaderKind::Function => return function::contract(source, module, main),
+        ShaderKind::Brdf | ShaderKind::Phase => {}
     }
     let sample = SAMPLE.find(source, module)?;
     let pdf = PDF.find(source, module)?;
@@ -129,6 +138,8 @@ pub(super) fn check(
     Ok(Contract {
         kind,
         main,
+        arguments: vec![],
+        outputs: vec![],
         albedo: None,
         emission: None,
         sample,
@@ -143,6 +154,15 @@ pub(super) fn check(
     })
 }
 
+/// Finds a function by name, and checks its inputs and outputs.
+pub(super) fn check_function(
+    source: &Source,
+    module: &Module,
+    name: &str,
+) -> Result<Contract, ShaderError> {
+    function::contract(source, module, function::find(source, module, name)?)
+}
+
 /// Checks the other functions and the parameters of a density.
 fn density(
     source: &Source,
@@ -151,9 +171,21 @@ fn density(
 ) -> Result<Contract, ShaderError> {
     let kind = ShaderKind::Density;
     let members = parameters(source, module, kind, "Medium")?;
+    let limit = f64::from(MAX_POSITION);
+    let position = Parameter {
+        name: "p".to_owned(),
+        doc: String::new(),
+        scalar: Scalar::F32,
+        size: 3,
+        range: [-limit, limit],
+        default: None,
+        is_diffuse: false,
+    };
     Ok(Contract {
         kind,
         main,
+        arguments: vec![position],
+        outputs: vec![],
         albedo: ALBEDO.find(source, module)?,
         emission: EMISSION.find(source, module)?,
         sample: None,
@@ -174,6 +206,7 @@ fn main_signature(kind: ShaderKind) -> &'static Signature {
         ShaderKind::Brdf => &BRDF,
         ShaderKind::Phase => &PHASE,
         ShaderKind::Density => &DENSITY,
+        ShaderKind::Function => &FIELD,
     }
 }
 
@@ -201,6 +234,8 @@ fn parameter(
         ShaderKind::Brdf => (&["wi", "wo", "u"][..], "`brdf` or `sample`"),
         ShaderKind::Phase => (&["wi", "wo", "u"][..], "`phase` or `sample`"),
         ShaderKind::Density => (&["p"][..], "`density`"),
+        // Checked with all inputs.
+        ShaderKind::Function => (&[][..], ""),
     };
     if arguments.contains(&name) {
         let error = source.error(format!("a parameter cannot be called `{name}`"));
@@ -248,8 +283,11 @@ fn wrong_type(
     let error =
         source.error(format!("the parameter `{name}` is `{}`", type_name(module, member.ty)));
     let error = error.at(declared.ty, "expected a scalar or a vector of f32, i32, u32 or bool");
-    let main = main_signature(kind).name;
-    error.help(format!("split it into several members, and combine them in `{main}`"))
+    let main = match kind {
+        ShaderKind::Function => "the function",
+        _ => &format!("`{}`", main_signature(kind).name),
+    };
+    error.help(format!("split it into several members, and combine them in {main}"))
 }
 
 /// The ranges in the doc comments of textures.

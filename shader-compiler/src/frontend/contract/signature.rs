@@ -85,6 +85,12 @@ pub(super) const EMISSION: Signature = Signature {
     parameters: &[("p", ExpectedType::Vec3), ("m", MEDIUM)],
     result: ExpectedType::Vec3,
 };
+const PARAMS: ExpectedType = ExpectedType::Struct("Params");
+pub(super) const FIELD: Signature = Signature {
+    name: "field",
+    parameters: &[("p", ExpectedType::Vec3), ("m", PARAMS)],
+    result: ExpectedType::F32,
+};
 pub(super) const SAMPLE: Signature = Signature {
     name: "sample",
     parameters: &[("u", ExpectedType::Vec2), ("wo", ExpectedType::Vec3), ("m", MATERIAL)],
@@ -113,9 +119,9 @@ impl Signature {
         format!("the signature is `{}`", self.text())
     }
 
-    /// Minimum number of parameters: `m: Material` and `m: Medium` are optional.
+    /// Minimum number of parameters: the structs of parameters are optional.
     fn min_parameters(&self) -> usize {
-        self.parameters.iter().filter(|(_, ty)| ![MATERIAL, MEDIUM].contains(ty)).count()
+        self.parameters.iter().filter(|(_, ty)| ![MATERIAL, MEDIUM, PARAMS].contains(ty)).count()
     }
 
     /// Finds the function with this name and checks its signature; `None` if there is none.
@@ -164,12 +170,16 @@ impl Signature {
                     format!("expected `{}`", expected.name()),
                 );
                 return Err(match expected {
-                    ExpectedType::Struct(expected @ ("Material" | "Medium"))
+                    ExpectedType::Struct(expected @ ("Material" | "Medium" | "Params"))
                         if !struct_exists(module, expected) =>
                     {
                         error.help(match &module.types[argument.ty] {
                             naga::Type { name: Some(name), inner: TypeInner::Struct { .. } } => {
                                 format!("the struct of parameters must be called `{expected}`: rename `{name}`")
+                            }
+                            _ if *expected == "Params" => {
+                                "declare the parameters of the field as members of a `struct Params`"
+                                    .to_owned()
                             }
                             _ => format!(
                                 "declare the parameters of the {} as members of a `struct {expected}`",

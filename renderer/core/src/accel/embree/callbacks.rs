@@ -138,8 +138,7 @@ pub(super) unsafe extern "C" fn opacity_filter(args: *const RTCFilterFunctionNAr
                     &local,
                     primitive,
                     element,
-                    hit.get(Field::U),
-                    hit.get(Field::V),
+                    [hit.get(Field::U), hit.get(Field::V), 0.0],
                 ) {
                     *valid = 0;
                 }
@@ -180,9 +179,10 @@ pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctio
                 rayhit.set(Field::Tfar, hit.t);
                 rayhit.set(Field::U, hit.u);
                 rayhit.set(Field::V, hit.v);
-                for field in [Field::NgX, Field::NgY, Field::NgZ] {
-                    rayhit.set(field, 0.0);
-                }
+                // The normal is not used; its place holds the third surface coordinate.
+                rayhit.set(Field::NgX, hit.w);
+                rayhit.set(Field::NgY, 0.0);
+                rayhit.set(Field::NgZ, 0.0);
                 rayhit.set(Field::Element, f32::from_bits(args.primID));
                 rayhit.set(Field::Geometry, f32::from_bits(args.geomID));
                 rayhit.set(Field::Instance, f32::from_bits(context.instance));

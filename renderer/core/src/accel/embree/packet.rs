@@ -2,7 +2,7 @@
 
 use super::device::SceneHandle;
 use crate::accel::is_traceable;
-use crate::geometry::{Geometry, Hit};
+use crate::geometry::{Geometry, Hit, Shape};
 use embree4_sys::*;
 use lightbound_math::Ray;
 use std::ffi::c_int;
@@ -121,10 +121,15 @@ impl<const N: usize> RayPacket<N> {
             return Hit::MISS;
         }
         let (primitive, instance) = indices(geometry, self.geom_id[lane], self.inst_id[lane]);
+        let w = match geometry.primitives[primitive as usize].shape {
+            Shape::Implicit(_) => self.ng[0][lane],
+            _ => 0.0,
+        };
         Hit {
             t: self.tfar[lane],
             u: self.u[lane],
             v: self.v[lane],
+            w,
             primitive,
             element: self.prim_id[lane],
             instance,

@@ -688,7 +688,7 @@ mod tests {
                     let Some((element, hit)) = nearest(&curves, &ray) else { continue };
                     hits += 1;
                     let d = uniform_sphere(Vec2::new(random(i, 6), random(i, 7)));
-                    let ShapeHit { t, u, v } = hit;
+                    let ShapeHit { t, u, v, .. } = hit;
                     let hit = Hit { t, u, v, primitive: 0, element, ..Hit::MISS };
                     let surface = geometry.surface(&hit, ray.d);
                     let next = Ray::new(surface.offset_ray_origin(d), d);

@@ -143,7 +143,7 @@ impl CurveTest<'_> {
         let is_nearest = self.nearest.is_none_or(|nearest| t < nearest.t);
         if t >= self.ray.tmin && t < self.ray.tmax && is_nearest {
             let v = (0.5 + offset / width) as f32;
-            self.nearest = Some(ShapeHit { t, u: u as f32, v });
+            self.nearest = Some(ShapeHit::new(t, u as f32, v));
         }
     }
 }

@@ -85,7 +85,7 @@ impl EmitterTextures {
             Some((shape, origin)) => (shape, *origin),
             None => (&self.shape, DVec3::ZERO),
         };
-        let at = shape.point(0, hit.u, hit.v, ray.d, ray.time);
+        let at = shape.point(0, hit.coordinates(), ray.d, ray.time);
         Some(Lookup::at_point(render_position(at.p, origin), at.ng, at.uv))
     }
 
@@ -127,7 +127,7 @@ impl AreaLight {
             }
             Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
             Shape::Cylinder(c) => (EmitterShape::Cylinder(Box::new(c.clone())), c.magnitude()),
-            Shape::Curves(_) => unreachable!("curves never emit"),
+            Shape::Curves(_) | Shape::Implicit(_) => unreachable!("these shapes never emit"),
         };
         let alpha = match &primitive.alpha {
             None => None,

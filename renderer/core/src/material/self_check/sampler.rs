@@ -48,7 +48,7 @@ pub fn check_sampler(
     let sides = binding.program.sides;
     let views = match binding.program.kind() {
         ShaderKind::Brdf => &VIEWS[..],
-        ShaderKind::Phase | ShaderKind::Density => &PHASE_VIEWS,
+        ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => &PHASE_VIEWS,
     };
     let mut view = ShaderView { runner: ShaderRunner::new(binding, instance), wo: Vec3::Z };
     for (seed, &(z, phi)) in (0..).zip(views.iter().filter(|&&(z, _)| sides.covers(z))) {

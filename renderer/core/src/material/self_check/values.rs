@@ -56,7 +56,7 @@ pub fn check_values(
     };
     let wo = |i: u32| match binding.program.kind() {
         ShaderKind::Brdf => direction(2, i),
-        ShaderKind::Phase | ShaderKind::Density => Vec3::Z,
+        ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => Vec3::Z,
     };
     let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [direction(1, i), wo(i)]).collect();
     let mut runner = ShaderRunner::new(binding, instance);

@@ -161,7 +161,7 @@ impl Builder<'_> {
 }
 
 /// Reads the box, `p0` to `p1`; the unit cube by default.
-pub(super) fn bounds(entity: &Entity) -> Result<Aabb, SceneError> {
+pub(in crate::build) fn bounds(entity: &Entity) -> Result<Aabb, SceneError> {
     let corner = |name: &str, default| {
         Ok::<Vec3, SceneError>(entity.params.point3(name)?.unwrap_or(default))
     };

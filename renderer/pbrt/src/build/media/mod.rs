@@ -4,7 +4,7 @@
 //! length in world space, also if the transform of a medium scales.
 
 mod cloud;
-mod grids;
+pub(super) mod grids;
 mod nanovdb;
 mod phase;
 pub(super) mod presets;

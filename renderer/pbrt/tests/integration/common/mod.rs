@@ -89,7 +89,7 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
 /// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
 /// longitude `globe.pfm`, a normal map `normals.pfm`, an image
 /// with one channel `height.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a
-/// shader with a texture `lamp.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
+/// shader with a texture `lamp.wgsl`, a field `ball.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
 /// `good.spd`.
 pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
@@ -113,6 +113,9 @@ pub fn write_test_files(folder: &Path) {
                   @group(0) @binding(1) var map_sampler: sampler;\n\
                   fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(0.3); }\n";
     std::fs::write(folder.join("lamp.wgsl"), shader).unwrap();
+    let field = "struct Params {\n    /// range: [0, 10], default: 1\n    radius: f32,\n}\n\
+                 fn field(p: vec3f, m: Params) -> f32 { return length(p) - m.radius; }\n";
+    std::fs::write(folder.join("ball.wgsl"), field).unwrap();
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
     std::fs::write(folder.join("good.ply"), ply).unwrap();

@@ -1,0 +1,267 @@
+//! The compiled field of an implicit surface, and the cells that its surface may cross.
+//!
+//! One point shader computes the field and its gradient. The kernels for values, for gradients and
+//! for bounds are made from it, so the bounds contain the very floats that the ray test sees.
+
+use glam::BVec3;
+use lightbound_math::{Aabb, Vec3};
+use lightbound_shader::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+};
+use lightbound_shader::builder::rewrite::rebuild;
+use lightbound_shader::builder::{Builder, Rules};
+use lightbound_shader::interval::{Bounds, Floats};
+use lightbound_shader::ir::Function;
+use lightbound_shader::lift::{self, Options};
+use lightbound_shader::passes::derivative::{self, DerivativeError};
+use lightbound_shader::relations::Relations;
+use lightbound_shader::{
+    Arena, Batch, CompileError, Kernel, Settings, Shader, ShaderError, Target, passes,
+};
+use rayon::prelude::*;
+
+/// Why an implicit surface cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ImplicitError {
+    /// The shader is invalid.
+    #[error(transparent)]
+    Shader(#[from] ShaderError),
+    /// The shader cannot be compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The field has no derivative, which normals need.
+    #[error(transparent)]
+    Derivative(#[from] DerivativeError),
+    /// The shader is no field.
+    #[error("the shader has no `fn field(p: vec3f, m: Params) -> f32`")]
+    NoField,
+    /// The shader reads textures.
+    #[error("the shader reads the texture `{0}`, which implicit surfaces do not support")]
+    Texture(String),
+}
+
+/// A part of the box in which the field is not proved to have one sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cell {
+    pub bounds: Aabb,
+    /// Where the field stays within ± this number and its slope along a ray may be 0, a ray touches
+    /// the surface.
+    pub tolerance: f32,
+}
+
+/// A field with known parameters in a box, in object space.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub bounds: Aabb,
+    pub cells: Vec<Cell>,
+    parameters: Box<[u32]>,
+    /// Output: the field.
+    value: Kernel,
+    /// Outputs: the gradient.
+    gradient: Kernel,
+    /// Outputs: the field and its gradient.
+    bounding: BoundingKernel,
+}
+
+/// Bounds on the field and on the components of its gradient.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FieldBounds {
+    pub value: [f32; 2],
+    pub gradient: [[f32; 2]; 3],
+}
+
+/// Greatest number of cells. With 2¹⁵, a closed surface has about 2⁶ along each axis.
+const MAX_CELLS: usize = 1 << 15;
+
+/// Greatest depth of the hierarchy of cells.
+const MAX_LEVEL: u32 = 12;
+
+/// [`Cell::tolerance`], relative to the greatest magnitude of the field in the cell.
+const TOLERANCE: f32 = 1.0 / (1 << 20) as f32;
+
+/// Number of boxes that a thread bounds at once.
+const CHUNK: usize = 1024;
+
+impl Field {
+    /// Compiles the field of a shader for the words of its parameters, and finds its cells.
+    ///
+    /// # Panics
+    /// Unless there is one word for each component of the parameters.
+    pub fn new(
+        shader: &Shader,
+        settings: &Settings,
+        parameters: &[u32],
+        bounds: Aabb,
+    ) -> Result<Field, ImplicitError> {
+        if shader.function_name() != "field" || shader.output_names() != ["field"] {
+            return Err(ImplicitError::NoField);
+        }
+        if let Some(texture) = shader.textures().first() {
+            return Err(ImplicitError::Texture(texture.clone()));
+        }
+        let integrand = Integrand::new(shader, settings, Frame::Local)?;
+        let ports = &integrand.point.inputs[3..];
+        assert_eq!(parameters.len(), ports.len(), "one word for each component of the parameters");
+        let known = std::iter::zip(ports, parameters);
+        let known: Vec<_> = known.map(|(port, &bits)| Bounds::constant(port.ty, bits)).collect();
+        let integrand = integrand.specialize(known);
+        let mut inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
+        for (axis, input) in inputs[..3].iter_mut().enumerate() {
+            input.bounds = Bounds::Float(Floats::between(bounds.min[axis], bounds.max[axis]));
+        }
+        let point = derivative::run(&integrand.point, &[0, 1, 2], &[0])?;
+        let first = integrand.point.outputs.len();
+        let (arena, target) = (Arena::new(), Target::best());
+        let compile = |outputs: &[usize]| {
+            Kernel::compile(&arena, &passes::lower(&restricted(&point, outputs)), target)
+        };
+        let outputs = [0, first, first + 1, first + 2];
+        let options = Options { relations: Relations::all(), ..Options::default() };
+        let lifted = lift::run(&point, &inputs, &outputs, &options);
+        let field = Field {
+            bounds,
+            cells: vec![],
+            parameters: parameters.into(),
+            value: compile(&outputs[..1])?,
+            gradient: compile(&outputs[1..])?,
+            bounding: BoundingKernel::compile(&arena, &lifted, target)?,
+        };
+        let cells = field.find_cells();
+        Ok(Field { cells, ..field })
+    }
+
+    /// Splits the box into cells, as long as there are few, and drops those in which the field is
+    /// proved to be positive or negative everywhere.
+    fn find_cells(&self) -> Vec<Cell> {
+        let mut cells = self.uncertain(vec![self.bounds]);
+        for _ in 0..MAX_LEVEL {
+            let children: Vec<_> = cells.iter().flat_map(|cell| children(cell.bounds)).collect();
+            let children = self.uncertain(children);
+            if children.len() > MAX_CELLS {
+                break;
+            }
+            cells = children;
+        }
+        cells
+    }
+
+    /// The boxes in which the field may have a zero.
+    fn uncertain(&self, boxes: Vec<Aabb>) -> Vec<Cell> {
+        let cells = boxes.par_chunks(CHUNK).flat_map_iter(|boxes| {
+            let mut bounder = Bounder::new(self, boxes.len());
+            let bounds = bounder.bound(boxes);
+            let cells = std::iter::zip(boxes, bounds).filter_map(|(&bounds, of_field)| {
+                let [low, high] = of_field.value;
+                let tolerance = TOLERANCE * low.abs().max(high.abs());
+                of_field.may_be_zero().then_some(Cell { bounds, tolerance })
+            });
+            cells.collect::<Vec<_>>()
+        });
+        cells.collect()
+    }
+
+    fn batch(&self, kernel: &Kernel, points: &[Vec3]) -> Batch {
+        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), points.len());
+        for (row, p) in points.iter().enumerate() {
+            inputs.set_row(row, 0, &p.to_array().map(f32::to_bits));
+        }
+        for (port, &bits) in (3..).zip(&*self.parameters) {
+            inputs.fill_port(port, bits);
+        }
+        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), points.len());
+        kernel.run(&[], &inputs, &mut outputs);
+        outputs
+    }
+
+    /// Evaluates the field.
+    pub fn values(&self, points: &[Vec3], out: &mut [f32]) {
+        let outputs = self.batch(&self.value, points);
+        (out.iter_mut().enumerate()).for_each(|(row, out)| *out = outputs.get(row, 0));
+    }
+
+    /// Evaluates the gradient at a point.
+    pub fn gradient(&self, p: Vec3) -> Vec3 {
+        Vec3::from_array(self.batch(&self.gradient, &[p]).floats(0, 0))
+    }
+}
+
+/// Bounds the field over a few boxes at a time.
+pub(super) struct Bounder<'f> {
+    field: &'f Field,
+    boxes: BoxBatch,
+    bounds: BoundsBatch,
+}
+
+impl Bounder<'_> {
+    /// Allocates a bounder of up to `rows` boxes.
+    pub fn new(field: &Field, rows: usize) -> Bounder<'_> {
+        let mut boxes = BoxBatch::new(&field.bounding, rows);
+        for (input, &bits) in (3..).zip(&*field.parameters) {
+            boxes.fill(input, bits);
+        }
+        // Rows that are not set must be boxes of the field, too.
+        let everywhere = field.bounds;
+        for row in 0..rows {
+            for axis in 0..3 {
+                boxes.set(row, axis, [everywhere.min[axis], everywhere.max[axis]]);
+            }
+        }
+        Bounder { field, boxes, bounds: BoundsBatch::new(&field.bounding, rows) }
+    }
+
+    /// Bounds the field over a box.
+    pub fn bound_one(&mut self, b: Aabb) -> FieldBounds {
+        self.bound(&[b]).next().expect("there is one box")
+    }
+
+    /// Bounds the field over boxes.
+    pub fn bound(&mut self, boxes: &[Aabb]) -> impl Iterator<Item = FieldBounds> {
+        for (row, b) in boxes.iter().enumerate() {
+            for axis in 0..3 {
+                self.boxes.set(row, axis, [b.min[axis], b.max[axis]]);
+            }
+        }
+        self.field.bounding.run(&[], &self.boxes, &mut self.bounds);
+        let bounds = &self.bounds;
+        (0..boxes.len()).map(move |row| FieldBounds {
+            value: bounds.get(row, 0),
+            gradient: [1, 2, 3].map(|output| bounds.get(row, output)),
+        })
+    }
+}
+
+impl FieldBounds {
+    /// Whether the field is not proved to be positive or negative. NaN proves nothing.
+    pub fn may_be_zero(&self) -> bool {
+        let [low, high] = self.value;
+        !(low > 0.0 || high < 0.0)
+    }
+
+    /// Whether the slope of the field along a direction is not proved to be positive or negative.
+    pub fn may_be_level(&self, d: Vec3) -> bool {
+        let (mut low, mut high) = (0.0, 0.0);
+        for (axis, ends) in self.gradient.iter().enumerate() {
+            let [a, b] = ends.map(|end| f64::from(end) * f64::from(d[axis]));
+            low += a.min(b);
+            high += a.max(b);
+        }
+        !(low > 0.0 || high < 0.0)
+    }
+}
+
+/// The octants of a box. Neighbours share the floats of their faces.
+fn children(b: Aabb) -> impl Iterator<Item = Aabb> {
+    let middle = 0.5 * b.min + 0.5 * b.max;
+    (0..8u32).map(move |k| {
+        let upper = BVec3::new(k & 1 != 0, k & 2 != 0, k & 4 != 0);
+        Aabb { min: Vec3::select(upper, middle, b.min), max: Vec3::select(upper, b.max, middle) }
+    })
+}
+
+/// The function with only some of its outputs, which keep their bits.
+fn restricted(point: &Function, outputs: &[usize]) -> Function {
+    let mut function = point.clone();
+    function.outputs = outputs.iter().map(|&output| point.outputs[output].clone()).collect();
+    function.body.yields = outputs.iter().map(|&output| point.body.yields[output]).collect();
+    rebuild(&function, Builder::new(&point.name, Rules::Exact))
+}

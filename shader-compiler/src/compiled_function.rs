@@ -1,0 +1,473 @@
+//! A function of a shader, compiled to be evaluated and bounded: from WGSL text to bounds in one
+//! call, with inputs by name and values in columns that the caller owns.
+//!
+//! The crate's [documentation](crate#any-function) has an example.
+
+use crate::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+};
+use crate::compile::Error;
+use crate::frontend::{Settings, Shader};
+use crate::ir::{Function, Port, Type};
+use crate::jit::Arena;
+use crate::kernel::{Batch, Kernel};
+use crate::lift::{self, Input, Options};
+use crate::passes::{self, derivative};
+use crate::target::Target;
+use crate::texture::Texture;
+
+/// Inputs or columns that do not match the function.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// There is no input with this name.
+    #[error("the function has no input `{name}`; it has {inputs}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names of all inputs.
+        inputs: String,
+    },
+    /// An input has no values.
+    #[error("the input `{0}` has no values; pass a column for it")]
+    Missing(String),
+    /// A column is neither as long as the results nor of length 1.
+    #[error("the column of `{name}` has {found} values, but there are {expected} rows")]
+    Length {
+        /// Name of the input or output.
+        name: String,
+        /// Length of the column.
+        found: usize,
+        /// Number of rows.
+        expected: usize,
+    },
+    /// There is not one column for each output.
+    #[error("there are {found} columns for results, but the function has {expected} outputs")]
+    Outputs {
+        /// Number of columns.
+        found: usize,
+        /// Number of outputs.
+        expected: usize,
+    },
+    /// The endpoints of an input that is a scalar differ.
+    #[error(
+        "the input `{0}` is a scalar, but its endpoints differ; name it among the intervals when \
+         the function is compiled"
+    )]
+    NotInterval(String),
+    /// An input to differentiate by is not a float.
+    #[error("the input `{0}` is not a float, so it has no derivative")]
+    NotFloat(String),
+}
+
+/// How to compile a function.
+#[derive(Clone, Debug)]
+pub struct FunctionOptions {
+    /// Inputs that are intervals: names of arguments and parameters, or of their components. `None`:
+    /// all of them.
+    pub intervals: Option<Vec<String>>,
+    /// Inputs by which all float outputs are differentiated, named likewise.
+    pub gradient: Vec<String>,
+    /// Static bounds on inputs.
+    pub ranges: Ranges,
+    /// Settings of the front end.
+    pub settings: Settings,
+    /// Options of the bounding shader.
+    pub bounds: Options,
+    /// The machine.
+    pub target: Target,
+}
+
+impl Default for FunctionOptions {
+    fn default() -> FunctionOptions {
+        FunctionOptions {
+            intervals: None,
+            gradient: vec![],
+            ranges: Ranges::Declared,
+            settings: Settings::default(),
+            bounds: Options::default(),
+            target: Target::best(),
+        }
+    }
+}
+
+impl FunctionOptions {
+    /// Makes only these inputs intervals.
+    pub fn intervals(self, names: &[&str]) -> FunctionOptions {
+        let intervals = names.iter().map(|&name| name.to_owned()).collect();
+        FunctionOptions { intervals: Some(intervals), ..self }
+    }
+
+    /// Adds derivatives by these inputs to the outputs.
+    pub fn gradient(self, names: &[&str]) -> FunctionOptions {
+        FunctionOptions { gradient: names.iter().map(|&name| name.to_owned()).collect(), ..self }
+    }
+}
+
+/// A function that can be evaluated and bounded, from any thread.
+#[derive(Clone, Debug)]
+pub struct CompiledFunction {
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    values: Kernel,
+    bounds: BoundingKernel,
+    is_interval: Vec<bool>,
+}
+
+impl CompiledFunction {
+    /// Compiles the function called `function` of a shader. `name` is the file name, for messages.
+    ///
+    /// # Errors
+    /// If the shader is invalid, if an option names an unknown input, or if a derivative does not
+    /// exist.
+    pub fn compile(
+        name: &str,
+        source: &str,
+        function: &str,
+        options: &FunctionOptions,
+    ) -> Result<CompiledFunction, Error> {
+        let shader = Shader::parse_function(name, source, function)?;
+        let integrand = Integrand::new(&shader, &options.settings, Frame::Local)?;
+        let mut inputs = integrand.inputs(IntervalInputs::All, options.ranges);
+        if let Some(names) = &options.intervals {
+            inputs.iter_mut().for_each(|input| input.interval = false);
+            for name in names {
+                for input in find_inputs(&integrand.point, name)? {
+                    inputs[input].interval = true;
+                }
+            }
+        }
+        let mut by = vec![];
+        for name in &options.gradient {
+            by.extend(find_inputs(&integrand.point, name)?);
+        }
+        if let Some(&input) = by.iter().find(|&&k| integrand.point.inputs[k].ty != Type::F32) {
+            return Err(InputError::NotFloat(integrand.point.inputs[input].name.clone()).into());
+        }
+        let floats = |&output: &usize| integrand.point.outputs[output].ty == Type::F32;
+        let floats: Vec<_> = integrand.outputs.iter().copied().filter(floats).collect();
+        let point = derivative::run(&integrand.point, &by, &floats)?;
+        let derivatives = integrand.point.outputs.len()..point.outputs.len();
+        let outputs: Vec<_> = integrand.outputs.iter().copied().chain(derivatives).collect();
+        Ok(CompiledFunction::new(&point, &inputs, &outputs, &options.bounds, options.target)?)
+    }
+
+    /// Compiles some outputs of a point shader, given by their indices.
+    fn new(
+        point: &Function,
+        inputs: &[Input],
+        outputs: &[usize],
+        options: &Options,
+        target: Target,
+    ) -> Result<CompiledFunction, crate::error::CompileError> {
+        let arena = Arena::new();
+        let lifted = lift::run(point, inputs, outputs, options);
+        Ok(CompiledFunction {
+            inputs: lifted.point.inputs.clone(),
+            outputs: lifted.point.outputs.clone(),
+            values: Kernel::compile(&arena, &passes::lower(&lifted.point), target)?,
+            bounds: BoundingKernel::compile(&arena, &lifted, target)?,
+            is_interval: inputs.iter().map(|input| input.interval).collect(),
+        })
+    }
+
+    /// Names of the inputs: components of the arguments, then of the parameters.
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().map(|port| port.name.as_str())
+    }
+
+    /// Names of the outputs: the results, then their derivatives.
+    pub fn outputs(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().map(|port| port.name.as_str())
+    }
+
+    /// Evaluates rows of inputs. Each input has a column with a value for each row, or with one for
+    /// all rows. `results` has a column for each output, whose length is the number of rows.
+    ///
+    /// Integers and bools are passed as floats, here and in [`bound`](Self::bound).
+    ///
+    /// # Errors
+    /// If the columns do not match the function.
+    ///
+    /// # Panics
+    /// If there are fewer textures than the function reads.
+    pub fn evaluate(
+        &self,
+        textures: &[&Texture],
+        inputs: &[(&str, &[f32])],
+        results: &mut [&mut [f32]],
+    ) -> Result<(), InputError> {
+        self.check_outputs(results.len())?;
+        let rows = self.rows(results.iter().map(|column| column.len()))?;
+        let mut batch = Batch::new(self.values.target(), self.inputs.len(), rows);
+        for (port, (column, ty)) in self.columns(inputs, |&column| column, rows)?.enumerate() {
+            if let [x] = column[..] {
+                batch.fill_port(port, to_bits(ty, x));
+                continue;
+            }
+            (0..rows).for_each(|row| batch.set_bits(row, port, to_bits(ty, column[row])));
+        }
+        let mut outputs = Batch::new(self.values.target(), self.outputs.len(), rows);
+        self.values.run(textures, &batch, &mut outputs);
+        for (port, column) in results.iter_mut().enumerate() {
+            let ty = self.outputs[port].ty;
+            for (row, x) in column.iter_mut().enumerate() {
+                *x = from_bits(ty, outputs.bits(row, port));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bounds the function over boxes. Each input has columns of lower and of upper endpoints,
+    /// `results` a column of lower and one of upper bounds for each output.
+    ///
+    /// For each member of a box within the declared ranges, the values of [`evaluate`](Self::evaluate)
+    /// lie within the bounds, without tolerance. [`Nan`](crate::interval::Nan) says how NaN is
+    /// treated.
+    ///
+    /// # Errors
+    /// If the columns do not match the function, or if the endpoints of a scalar input differ.
+    ///
+    /// # Panics
+    /// If there are fewer textures than the function reads.
+    pub fn bound(
+        &self,
+        textures: &[&Texture],
+        boxes: &[(&str, [&[f32]; 2])],
+        results: &mut [[&mut [f32]; 2]],
+    ) -> Result<(), InputError> {
+        self.check_outputs(results.len())?;
+        let rows = self.rows(results.iter().flatten().map(|column| column.len()))?;
+        let mut batch = BoxBatch::new(&self.bounds, rows);
+        let (low, high) = (
+            self.columns(boxes, |[low, _]| low, rows)?,
+            self.columns(boxes, |[_, high]| high, rows)?,
+        );
+        for (input, ((low, ty), (high, _))) in low.zip(high).enumerate() {
+            let at = |column: &[f32], row: usize| match column {
+                [x] => *x,
+                column => column[row],
+            };
+            for row in 0..rows {
+                let (low, high) = (at(low, row), at(high, row));
+                if !self.is_interval[input] && low.to_bits() != high.to_bits() {
+                    return Err(InputError::NotInterval(self.inputs[input].name.clone()));
+                }
+                batch.set_bits(row, input, [low, high].map(|x| to_bits(ty, x)));
+            }
+        }
+        let mut bounds = BoundsBatch::new(&self.bounds, rows);
+        self.bounds.run(textures, &batch, &mut bounds);
+        for (output, [low, high]) in results.iter_mut().enumerate() {
+            let ty = self.outputs[output].ty;
+            for row in 0..rows {
+                let [lower, upper] = bounds.get_bits(row, output);
+                low[row] = lower.map_or(f32::NEG_INFINITY, |bits| from_bits(ty, bits));
+                high[row] = upper.map_or(f32::INFINITY, |bits| from_bits(ty, bits));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_outputs(&self, found: usize) -> Result<(), InputError> {
+        let expected = self.outputs.len();
+        if found == expected { Ok(()) } else { Err(InputError::Outputs { found, expected }) }
+    }
+
+    /// The length of the columns of results, which must be equal.
+    fn rows(&self, mut lengths: impl Iterator<Item = usize>) -> Result<usize, InputError> {
+        let rows = lengths.next().unwrap_or(0);
+        match lengths.find(|&length| length != rows) {
+            None => Ok(rows),
+            Some(found) => {
+                let name = self.outputs[0].name.clone();
+                Err(InputError::Length { name, found, expected: rows })
+            }
+        }
+    }
+
+    /// The column and the type of each input.
+    fn columns<'c, C>(
+        &self,
+        named: &'c [(&str, C)],
+        column: impl Fn(&'c C) -> &'c [f32],
+        rows: usize,
+    ) -> Result<impl Iterator<Item = (&'c [f32], Type)>, InputError> {
+        let inputs = &self.inputs;
+        if let Some((name, _)) =
+            named.iter().find(|(name, _)| inputs.iter().all(|port| port.name != *name))
+        {
+            return Err(unknown(name, inputs));
+        }
+        let find = |port: &Port| {
+            let found = named.iter().rev().find(|(name, _)| port.name == *name);
+            let (_, found) = found.ok_or_else(|| InputError::Missing(port.name.clone()))?;
+            match column(found) {
+                values if values.len() == rows || values.len() == 1 => Ok((values, port.ty)),
+                values => Err(InputError::Length {
+                    name: port.name.clone(),
+                    found: values.len(),
+                    expected: rows,
+                }),
+            }
+        };
+        Ok(inputs.iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter())
+    }
+}
+
+fn unknown(name: &str, inputs: &[Port]) -> InputError {
+    let inputs: Vec<_> = inputs.iter().map(|port| format!("`{}`", port.name)).collect();
+    InputError::Unknown { name: name.to_owned(), inputs: inputs.join(", ") }
+}
+
+/// Finds an input by the name of a component or of a vector.
+fn find_inputs(function: &Function, name: &str) -> Result<Vec<usize>, InputError> {
+    let is_named = |port: &Port| {
+        let rest = port.name.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let inputs = function.inputs.iter().enumerate();
+    let found: Vec<_> = inputs.filter(|(_, port)| is_named(port)).map(|(k, _)| k).collect();
+    if found.is_empty() { Err(unknown(name, &function.inputs)) } else { Ok(found) }
+}
+
+fn to_bits(ty: Type, x: f32) -> u32 {
+    match ty {
+        Type::F32 => x.to_bits(),
+        Type::I32 if x < 0.0 => x as i32 as u32,
+        Type::I32 => x as u32,
+        Type::Bool => {
+            if x != 0.0 {
+                !0
+            } else {
+                0
+            }
+        }
+    }
+}
+
+fn from_bits(ty: Type, bits: u32) -> f32 {
+    match ty {
+        Type::F32 => f32::from_bits(bits),
+        Type::I32 => bits as i32 as f32,
+        Type::Bool => {
+            if bits != 0 {
+                1.0
+            } else {
+                0.0
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    const SOURCE: &str = "struct Params { k: f32, n: i32 }
+        struct Out { value: f32, count: i32, above: bool }
+        fn f(a: f32, b: vec2f, m: Params) -> Out {
+            var s = a;
+            for (var i = 0; i < clamp(m.n, 0, 8); i++) { s = s * m.k + b.x * b.y; }
+            return Out(s, i32(4.0 * s) + m.n, s > b.x);
+        }";
+
+    fn compile(options: &FunctionOptions) -> Result<CompiledFunction, Error> {
+        CompiledFunction::compile("f.wgsl", SOURCE, "f", options)
+    }
+
+    #[test]
+    fn bounds_contain_values_for_any_subset_of_intervals() {
+        let mut random = Random::new(1);
+        let mut uniform = || random.below(1 << 24) as f32 / (1 << 24) as f32;
+        for intervals in [None, Some(&["b"][..]), Some(&["a", "n"]), Some(&["b.y", "k"]), Some(&[])]
+        {
+            let options = FunctionOptions::default().gradient(&["a", "b", "k"]);
+            let options = match intervals {
+                Some(names) => options.intervals(names),
+                None => options,
+            };
+            let function = compile(&options).unwrap();
+            let names: Vec<_> = function.inputs().map(str::to_owned).collect();
+            assert_eq!(names, ["a", "b.x", "b.y", "k", "n"]);
+            let outputs = function.outputs().count();
+            assert_eq!(outputs, 3 + 4);
+            for _ in 0..50 {
+                let boxes: Vec<[f32; 2]> = (0..5)
+                    .map(|input| {
+                        let low = if input == 4 { (8.0 * uniform()).floor() } else { uniform() };
+                        let size = if input == 4 { 2.0 } else { 0.25 * uniform() };
+                        [low, low + if function.is_interval[input] { size } else { 0.0 }]
+                    })
+                    .collect();
+                let columns: Vec<_> = names
+                    .iter()
+                    .map(String::as_str)
+                    .zip(boxes.iter().map(|ends| [&ends[..1], &ends[1..]]))
+                    .collect();
+                let mut bounds = vec![[[0.0]; 2]; outputs];
+                let mut results: Vec<_> =
+                    bounds.iter_mut().map(|[low, high]| [&mut low[..], &mut high[..]]).collect();
+                function.bound(&[], &columns, &mut results).unwrap();
+                const ROWS: usize = 20;
+                let members: Vec<Vec<f32>> = boxes
+                    .iter()
+                    .enumerate()
+                    .map(|(input, &[low, high])| {
+                        let at = |u: f32| (low + (high - low) * u).clamp(low, high);
+                        let at = |u| if input == 4 { at(u).round() } else { at(u) };
+                        (0..ROWS).map(|_| at(uniform())).collect()
+                    })
+                    .collect();
+                let columns: Vec<_> = names
+                    .iter()
+                    .map(String::as_str)
+                    .zip(members.iter().map(Vec::as_slice))
+                    .collect();
+                let mut values = vec![[0.0; ROWS]; outputs];
+                let mut results: Vec<_> = values.iter_mut().map(|column| &mut column[..]).collect();
+                function.evaluate(&[], &columns, &mut results).unwrap();
+                for (output, values) in values.iter().enumerate() {
+                    let [[low], [high]] = bounds[output];
+                    for x in values {
+                        assert!(low <= *x && *x <= high, "{output}: {x} is not in {low}..{high}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn mismatched_columns_are_errors() {
+        let function = compile(&FunctionOptions::default().intervals(&["a"])).unwrap();
+        let one: &[f32] = &[1.0];
+        let all = ["a", "b.x", "b.y", "k", "n"].map(|name| (name, one));
+        let run = |inputs: &[(&str, &[f32])], columns: usize| {
+            let mut values = vec![[0.0; 2]; columns];
+            let mut results: Vec<_> = values.iter_mut().map(|column| &mut column[..]).collect();
+            function.evaluate(&[], inputs, &mut results)
+        };
+        assert_eq!(run(&all, 3), Ok(()));
+        assert_eq!(run(&all, 2), Err(InputError::Outputs { found: 2, expected: 3 }));
+        assert_eq!(run(&all[1..], 3), Err(InputError::Missing("a".to_owned())));
+        let three: &[f32] = &[1.0; 3];
+        let long = [&all[..], &[("k", three)]].concat();
+        let length = InputError::Length { name: "k".to_owned(), found: 3, expected: 2 };
+        assert_eq!(run(&long, 3), Err(length));
+        let more = [&all[..], &[("c", one)]].concat();
+        assert!(run(&more, 3).unwrap_err().to_string().contains("no input `c`; it has `a`, `b.x`"));
+        let ends = ["a", "b.x", "b.y", "k", "n"].map(|name| (name, [one, &[2.0]]));
+        let mut bounds = [[[0.0]; 2]; 3];
+        let mut results = bounds.each_mut().map(|[low, high]| [&mut low[..], &mut high[..]]);
+        let error = function.bound(&[], &ends, &mut results).unwrap_err();
+        assert_eq!(error, InputError::NotInterval("b.x".to_owned()));
+    }
+
+    #[test]
+    fn unknown_and_integer_inputs_of_options_are_errors() {
+        let message = |options| compile(&options).unwrap_err().to_string();
+        let options = FunctionOptions::default;
+        assert!(message(options().intervals(&["c"])).contains("has no input `c`"));
+        assert!(message(options().gradient(&["n"])).contains("`n` is not a float"));
+    }
+}

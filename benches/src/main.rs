@@ -19,6 +19,7 @@ mod fairness;
 mod foreign;
 mod instances;
 mod lightcuts;
+mod looks;
 mod materials;
 mod math;
 mod nitrous;
@@ -49,6 +50,7 @@ enum Command {
     Fairness(fairness::Args),
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
+    Looks(looks::Args),
     Math(math::Args),
     Nitrous(nitrous::Args),
     Peers(peers::Args),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Fairness(args) => fairness::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
+        Command::Looks(args) => looks::run(&args),
         Command::Math(args) => math::run(&args),
         Command::Nitrous(args) => nitrous::run(&args),
         Command::Peers(args) => peers::run(&args),
@@ -119,6 +122,9 @@ mod tests {
             "lightcuts --materials nosuch",
             "lightcuts --rounds 0",
             "lightcuts --threads 0",
+            "looks --rounds 0",
+            "looks --spp 0",
+            "looks --width 0",
             "nitrous --rounds 0",
             "peers --harness x --seconds 0",
             "peers --harness x --seeds 0",

@@ -41,16 +41,15 @@ pub struct Budget {
     pub values: usize,
     /// Number of processed statements from which no loop is unrolled any further.
     pub steps: usize,
+    /// Greatest number of copies of the body of a loop over cycles; 1 for no such loops.
+    pub cycle: u32,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { values: 4096, steps: 1 << 16 }
+        Budget { values: 4096, steps: 1 << 16, cycle: 64 }
     }
 }
-
-/// Greatest number of copies of the body of a loop over cycles.
-const MAX_CYCLE: u32 = 64;
 
 /// When inputs and tables are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -483,9 +482,10 @@ impl<'a> Emission<'a> {
                 return Some(self.emit(Type::Bool, Op::IEq, &[quotient, number]));
             }
             Folded::Wants(factor) => {
+                let limit = self.extension.budget.cycle;
                 if let Some((_, wanted)) = self.cycles.iter_mut().find(|(q, _)| *q == quotient) {
                     // Longer cycles do not pay.
-                    *wanted = least_common_multiple(*wanted, factor, MAX_CYCLE).unwrap_or(*wanted);
+                    *wanted = least_common_multiple(*wanted, factor, limit).unwrap_or(*wanted);
                 }
             }
             Folded::Dynamic => {}
@@ -737,6 +737,9 @@ impl<'a> Emission<'a> {
     fn loop_over_cycles(&mut self, node: &'a Loop) -> bool {
         let extension = self.extension;
         let Some(counted) = extension.loops.get(&node.cond) else { return false };
+        if extension.budget.cycle == 1 {
+            return false;
+        }
         let init = self.get_all(&node.init);
         // What each iteration adds to parameters whose initial values are static.
         let step = |k: usize| match (init[k], counted.steps[k].map(|step| self.get(step))) {
@@ -784,7 +787,7 @@ impl<'a> Emission<'a> {
             self.reset(start);
             changed.into_iter().for_each(|k| is_invariant[k] = false);
             // The distance to the last iteration of a cycle must fit into a word.
-            if longer > MAX_CYCLE || i64::from(longer) * step > i64::from(u32::MAX) {
+            if longer > extension.budget.cycle || i64::from(longer) * step > i64::from(u32::MAX) {
                 return false;
             }
             cycle = longer;

@@ -75,9 +75,9 @@ fn static_loops_are_unrolled_and_static_tables_are_read() {
 #[test]
 fn loops_beyond_the_budget_stay_loops() {
     let budgets = [
-        Budget { values: 1000, steps: usize::MAX },
-        Budget { values: usize::MAX, steps: 1000 },
-        Budget { values: 0, steps: 0 },
+        Budget { values: 1000, steps: usize::MAX, ..Budget::default() },
+        Budget { values: usize::MAX, steps: 1000, ..Budget::default() },
+        Budget { values: 0, steps: 0, ..Budget::default() },
     ];
     for budget in budgets {
         let extension = extension(POWER, budget);
@@ -335,8 +335,8 @@ fn check(seed: u64, patterns: usize, values: usize, rows: usize, target: Option<
         let is_signed: Vec<_> = function.outputs.iter().map(|_| random.once_in(2)).collect();
         let budget = *random.pick(&[
             Budget::default(),
-            Budget { values: 100, steps: 1000 },
-            Budget { values: 1000, steps: 200 },
+            Budget { values: 100, steps: 1000, cycle: 1 },
+            Budget { values: 1000, steps: 200, cycle: 8 },
         ]);
         let extension =
             GeneratingExtension::new(&function, &any(&function), times, &is_signed, budget);

@@ -83,6 +83,8 @@ pub(super) struct CountedLoop {
     pub steps: Vec<Option<Value>>,
     /// Greatest value of the counter, as a signed number.
     pub most: i32,
+    /// Least and greatest value of the limit, as signed numbers.
+    pub limits: [i32; 2],
 }
 
 /// Finds the loops with counters whose remainders their bodies may use, by their conditions.
@@ -121,15 +123,17 @@ fn counted_loop(function: &Function, node: &Loop, bounds: &[Bounds]) -> Option<C
     };
     let steps: Vec<_> = std::iter::zip(&node.params, &node.body.yields).map(step).collect();
     steps[counter]?;
-    let most = match &bounds[node.params[counter].index()] {
-        Bounds::Int(ints) => ints.hull()?[1],
-        Bounds::Float(_) | Bounds::Bool(_) => return None,
+    let range = |value: &Value| match &bounds[value.index()] {
+        Bounds::Int(ints) => ints.hull(),
+        Bounds::Float(_) | Bounds::Bool(_) => None,
     };
+    let [_, most] = range(&node.params[counter])?;
+    let limits = range(limit)?;
     let counters = std::iter::zip(&node.params, &steps).filter(|(_, step)| step.is_some());
     let mut linear: FxHashSet<Value> = counters.map(|(&param, _)| param).collect();
     let uses = uses_remainders(function, &node.head, &mut linear)
         | uses_remainders(function, &node.body, &mut linear);
-    uses.then_some(CountedLoop { counter, comparison, limit: *limit, steps, most })
+    uses.then_some(CountedLoop { counter, comparison, limit: *limit, steps, most, limits })
 }
 
 /// Whether a block takes remainders of linear functions of counters, or divides them. Adds the linear

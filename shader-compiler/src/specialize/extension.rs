@@ -756,10 +756,21 @@ impl<'a> Emission<'a> {
         if counter_step < 0 || first < 0 && !is_signed {
             return false;
         }
-        // The greatest number of iterations, if the counter never wraps around.
-        let (most, step) = (i64::from(counted.most), i64::from(counter_step));
-        let iterations =
-            (most + step <= i64::from(i32::MAX)).then(|| (most - i64::from(first)).max(0) / step);
+        // The greatest number of iterations, if the counter never wraps around: after the last one,
+        // it is at most a step beyond the limit.
+        let [least_limit, limit] = match self.get(counted.limit) {
+            Known::Bits(bits) => [bits as i32; 2],
+            Known::Residual(_) | Known::Cyclic(_) => counted.limits,
+        };
+        let step = i64::from(counter_step);
+        let beyond = match is_signed || least_limit >= 0 {
+            true => i64::from(limit) - 1 + step,
+            false => i64::MAX,
+        };
+        let first = i64::from(first);
+        let most = beyond.max(first).min(i64::from(counted.most));
+        let iterations = (most + step <= i64::from(i32::MAX) || beyond <= i64::from(i32::MAX))
+            .then(|| (most - first).max(0) / step);
         let start = self.checkpoint();
         let (mut cycle, mut is_invariant) = (1, vec![true; init.len()]);
         loop {

@@ -150,7 +150,8 @@ fn uses_remainders(function: &Function, block: &Block, linear: &mut FxHashSet<Va
                 op,
                 Op::And | Op::LShr | Op::AShr | Op::SDiv | Op::UDiv | Op::SRem | Op::URem
             );
-            uses |= divides;
+            // Of an amount, the low bits count.
+            uses |= divides || op == Op::Shl && linear.contains(&args[1]);
             if divides || matches!(op, Op::IAdd | Op::ISub | Op::IMul | Op::Shl) {
                 linear.insert(*value);
             }

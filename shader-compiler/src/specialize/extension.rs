@@ -467,6 +467,13 @@ impl<'a> Emission<'a> {
     /// Simplifies an operation with cyclic operands.
     fn cyclic(&mut self, op: Op, args: [Known; 2]) -> Option<Known> {
         let (folded, quotient) = match args {
+            // The low bits of the amount count.
+            [operand, Known::Cyclic(amount)] if matches!(op, Op::Shl | Op::LShr | Op::AShr) => {
+                match amount.with_constant(Op::And, 1, 31) {
+                    Folded::Bits(bits) => return Some(self.shift(op, operand, bits)),
+                    folded => (folded, amount.quotient),
+                }
+            }
             [Known::Cyclic(a), Known::Bits(bits)] => (a.with_constant(op, 0, bits), a.quotient),
             [Known::Bits(bits), Known::Cyclic(b)] => (b.with_constant(op, 1, bits), b.quotient),
             [Known::Cyclic(a), Known::Cyclic(b)] if a.quotient == b.quotient => {
@@ -491,6 +498,22 @@ impl<'a> Emission<'a> {
             Folded::Dynamic => {}
         }
         if op == Op::IAdd { self.sum(args) } else { None }
+    }
+
+    /// Shifts an operand by a static amount.
+    fn shift(&mut self, op: Op, operand: Known, amount: u32) -> Known {
+        match operand {
+            _ if amount == 0 => operand,
+            Known::Bits(bits) => Known::Bits(op.eval(&[bits, amount])),
+            Known::Residual(_) | Known::Cyclic(_) => {
+                if let Some(known) = self.cyclic(op, [operand, Known::Bits(amount)]) {
+                    return known;
+                }
+                let operand = self.lift_known(Type::I32, operand);
+                let amount = self.function.add(Type::I32, Def::Const(amount));
+                self.emit(Type::I32, op, &[operand, amount])
+            }
+        }
     }
 
     /// Emits the sum of what is dynamic in integers. What is static becomes the remainder, so that

@@ -87,6 +87,66 @@ pub extern "C" fn nybbles_12(call: &Call) {
 }
 
 #[no_mangle]
+pub extern "C" fn elements(call: &Call) {
+    let [bits, count] = fixed(call);
+    for_each_row(call, |start, words, _| {
+        let words = &words[start as usize..];
+        let width = bits as u32;
+        let mask = (1u32 << width) - 1;
+        let mut sum = 0u32;
+        for i in 0..count as u32 {
+            let bit = i * width;
+            let (at, shift) = ((bit >> 5) as usize, bit & 31);
+            let mut field = words[at] >> shift;
+            if shift + width > 32 {
+                field |= words[at + 1] << (32 - shift);
+            }
+            sum = sum.wrapping_add(field & mask);
+        }
+        sum
+    });
+}
+
+#[no_mangle]
+pub extern "C" fn elements_4(call: &Call) {
+    let [_, count] = fixed(call);
+    for_each_row(call, |start, words, _| {
+        let (words, count) = (&words[start as usize..], count as usize);
+        let mut sum = 0u32;
+        for &w in &words[..count / 8] {
+            for k in 0..8 {
+                sum = sum.wrapping_add(w >> (4 * k) & 15);
+            }
+        }
+        for k in 0..count % 8 {
+            sum = sum.wrapping_add(words[count / 8] >> (4 * k) & 15);
+        }
+        sum
+    });
+}
+
+#[no_mangle]
+pub extern "C" fn elements_12(call: &Call) {
+    let [_, count] = fixed(call);
+    for_each_row(call, |start, words, _| {
+        let (words, count) = (&words[start as usize..], count as usize);
+        let mut sum = 0u32;
+        for w in words[..count / 8 * 3].chunks_exact(3) {
+            let [a, b, c] = [w[0], w[1], w[2]];
+            let low = (a & 4095) + (a >> 12 & 4095) + ((a >> 24 | b << 8) & 4095);
+            let high = (b >> 4 & 4095) + (b >> 16 & 4095) + ((b >> 28 | c << 4) & 4095);
+            sum = sum.wrapping_add(low + high + (c >> 8 & 4095) + (c >> 20));
+        }
+        for i in count / 8 * 8..count {
+            let (at, shift) = (12 * i / 32, (12 * i % 32) as u32);
+            let pair = u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+            sum = sum.wrapping_add((pair >> shift) as u32 & 4095);
+        }
+        sum
+    });
+}
+
+#[no_mangle]
 pub extern "C" fn filter(call: &Call) {
     let [taps, groups] = fixed(call);
     let (taps, groups) = (taps as usize, groups as usize);

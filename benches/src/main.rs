@@ -20,6 +20,7 @@ mod foreign;
 mod implicit;
 mod instances;
 mod lightcuts;
+mod looks;
 mod materials;
 mod math;
 mod nitrous;
@@ -51,6 +52,7 @@ enum Command {
     Implicit(implicit::Args),
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
+    Looks(looks::Args),
     Math(math::Args),
     Nitrous(nitrous::Args),
     Peers(peers::Args),
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Implicit(args) => implicit::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
+        Command::Looks(args) => looks::run(&args),
         Command::Math(args) => math::run(&args),
         Command::Nitrous(args) => nitrous::run(&args),
         Command::Peers(args) => peers::run(&args),
@@ -122,6 +125,9 @@ mod tests {
             "lightcuts --materials nosuch",
             "lightcuts --rounds 0",
             "lightcuts --threads 0",
+            "looks --rounds 0",
+            "looks --spp 0",
+            "looks --width 0",
             "nitrous --rounds 0",
             "peers --harness x --seconds 0",
             "peers --harness x --seeds 0",

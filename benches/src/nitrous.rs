@@ -1,7 +1,7 @@
 //! What generating extensions gain: the benchmarks of Draves 1996, figure 15.
 //!
-//! `benches/nitrous/README.md` lists the cases. Each is measured in four forms: the general function
-//! and its residual function in machine code of this compiler, and a general and a specialized
+//! `benches/nitrous/README.md` lists the cases. Each is measured in five forms: the general function
+//! and its residual functions with and without loops over cycles in machine code of this compiler, and a general and a specialized
 //! function in Rust. Then the time for a new set of static values, for these cases and for
 //! materials.
 
@@ -10,7 +10,7 @@ use crate::foreign::RustLibrary;
 use crate::report::{invalid_input, print_head, print_machine, print_row};
 use crate::specialize;
 use lightbound_shader::backend::x86::{Code, Isa};
-use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges, parameter_bounds};
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::{Function, Port, Table};
 use lightbound_shader::lift::Input;
@@ -65,6 +65,7 @@ struct Case {
 }
 
 const NYBBLES: &str = include_str!("../nitrous/nybbles.wgsl");
+const ELEMENTS: &str = include_str!("../nitrous/elements.wgsl");
 const FILTER: &str = include_str!("../nitrous/filter.wgsl");
 const INTERPRETER: &str = include_str!("../nitrous/interpreter.wgsl");
 
@@ -117,7 +118,7 @@ const HASH: &[u32] = &[
 ];
 
 /// The cases of `benches/nitrous/README.md`.
-const CASES: [Case; 7] = [
+const CASES: [Case; 9] = [
     Case {
         name: "nybble 4",
         text: NYBBLES,
@@ -137,6 +138,26 @@ const CASES: [Case; 7] = [
         table: None,
         rust: ["nybbles", "nybbles_12"],
         paper: [Some(4700.0), Some(77.0), Some(180.0), Some(59.0)],
+    },
+    Case {
+        name: "elements 4",
+        text: ELEMENTS,
+        fixed: &[("bits", 4)],
+        count: Some(("count", 4990)),
+        dynamic: ("start", 0),
+        table: None,
+        rust: ["elements", "elements_4"],
+        paper: [None; 4],
+    },
+    Case {
+        name: "elements 12",
+        text: ELEMENTS,
+        fixed: &[("bits", 12)],
+        count: Some(("count", 1660)),
+        dynamic: ("start", 0),
+        table: None,
+        rust: ["elements", "elements_12"],
+        paper: [None; 4],
     },
     Case {
         name: "filter 3",
@@ -201,12 +222,16 @@ impl Case {
         passes::optimize(&function)
     }
 
-    fn extension(&self, function: &Function) -> GeneratingExtension {
-        let inputs: Vec<_> = function
-            .inputs
-            .iter()
-            .map(|port| Input { interval: false, bounds: Bounds::all(port.ty), axis: None })
-            .collect();
+    fn extension(&self, function: &Function, budget: Budget) -> GeneratingExtension {
+        // Integers are in their declared ranges.
+        let shader = Shader::parse(self.name, self.text).unwrap_or_else(|error| panic!("{error}"));
+        let input = |port: &Port| {
+            let parameter = shader.parameters().iter().find(|p| p.name == port.name);
+            let declared = |p| parameter_bounds(p, Ranges::Declared);
+            let bounds = parameter.map_or(Bounds::all(port.ty), declared);
+            Input { interval: false, bounds, axis: None }
+        };
+        let inputs: Vec<_> = function.inputs.iter().map(input).collect();
         let time = |name: &str| match self.fixed.iter().any(|(fixed, _)| *fixed == name) {
             true => BindingTime::Static,
             false => BindingTime::Dynamic,
@@ -216,7 +241,7 @@ impl Case {
             // The static texture is declared first.
             tables: self.table.iter().map(|_| BindingTime::Static).collect(),
         };
-        GeneratingExtension::new(function, &inputs, times, &[true], Budget::default())
+        GeneratingExtension::new(function, &inputs, times, &[true], budget)
     }
 
     /// The words of static inputs, in the order of inputs.
@@ -275,6 +300,7 @@ pub fn run(args: &Args) -> ExitCode {
             "case",
             "general",
             "residual",
+            "without cycles",
             "Rust general",
             "Rust special",
             "general ÷ residual",
@@ -287,7 +313,7 @@ pub fn run(args: &Args) -> ExitCode {
     );
     for case in &CASES {
         let times = evaluation_times(case, &library, args);
-        let [general, residual, rust_general, rust_special] = times;
+        let [general, residual, _, rust_general, rust_special] = times;
         let mut cells = vec![case.name.to_owned()];
         cells.extend(times.map(|time| format!("{time:.1}")));
         cells.push(format!("{:.1}", general / residual));
@@ -325,7 +351,7 @@ pub fn run(args: &Args) -> ExitCode {
     );
     for case in &CASES {
         let function = case.compile();
-        let extension = case.extension(&function);
+        let extension = case.extension(&function, Budget::default());
         let images = case.images(&[0; WORDS]);
         let tables: Vec<_> = images.iter().map(|image| Table::new(image)).collect();
         let words = case.static_words(&function);
@@ -371,17 +397,21 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// ns per row of the four forms. They must agree.
-fn evaluation_times(case: &Case, library: &RustLibrary, args: &Args) -> [f64; 4] {
+/// ns per row of the forms: general, residual, residual without loops over cycles, and the two in
+/// Rust. They must agree.
+fn evaluation_times(case: &Case, library: &RustLibrary, args: &Args) -> [f64; 5] {
     let function = case.compile();
     let mut random = Random::new(1);
     let words: Vec<_> = (0..WORDS).map(|_| random.bits() as u32).collect();
     let images = case.images(&words);
     let tables: Vec<_> = images.iter().map(|image| Table::new(image)).collect();
-    let extension = case.extension(&function);
-    let residual = extension.residual(&case.static_words(&function), &tables);
+    let residual = |budget: Budget| {
+        case.extension(&function, budget).residual(&case.static_words(&function), &tables)
+    };
+    let without_cycles = residual(Budget { cycle: 1, ..Budget::default() });
+    let residual = residual(Budget::default());
     let arena = Arena::new();
-    let kernels = [&function, &residual].map(|function| {
+    let kernels = [&function, &residual, &without_cycles].map(|function| {
         Kernel::compile(&arena, &passes::lower(function), args.target)
             .unwrap_or_else(|error| panic!("{error}"))
     });
@@ -394,16 +424,16 @@ fn evaluation_times(case: &Case, library: &RustLibrary, args: &Args) -> [f64; 4]
     let table = case.table.map_or(&[][..], |(words, _)| words);
     let mut results = vec![0; ROWS];
     let mut call = |form: usize| match form {
-        0 | 1 => kernels[form].run_on(&tables, &inputs, &mut outputs),
-        _ => rust[form - 2].run(&fixed, &rows, &words, table, &mut results),
+        0..=2 => kernels[form].run_on(&tables, &inputs, &mut outputs),
+        _ => rust[form - 3].run(&fixed, &rows, &words, table, &mut results),
     };
-    let repetitions = [0, 1, 2, 3].map(|form| {
+    let repetitions = [0, 1, 2, 3, 4].map(|form| {
         call(form);
         let start = Instant::now();
         call(form);
         (LEAST_TIME.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9)).ceil() as u32
     });
-    let mut times = [const { vec![] }; 4];
+    let mut times = [const { vec![] }; 5];
     for _ in 0..args.rounds {
         for (form, times) in times.iter_mut().enumerate() {
             let start = Instant::now();
@@ -412,17 +442,17 @@ fn evaluation_times(case: &Case, library: &RustLibrary, args: &Args) -> [f64; 4]
         }
     }
     let mut check = |form: usize| match form {
-        0 | 1 => {
+        0..=2 => {
             kernels[form].run_on(&tables, &inputs, &mut outputs);
             (0..ROWS).map(|row| outputs.bits(row, 0)).collect::<Vec<_>>()
         }
         _ => {
-            rust[form - 2].run(&fixed, &rows, &words, table, &mut results);
+            rust[form - 3].run(&fixed, &rows, &words, table, &mut results);
             results.clone()
         }
     };
     let expected = check(0);
-    (1..4).for_each(|form| assert_eq!(check(form), expected, "{}, form {form}", case.name));
+    (1..5).for_each(|form| assert_eq!(check(form), expected, "{}, form {form}", case.name));
     times.map(|times| 1e9 * median(times).as_secs_f64() / ROWS as f64)
 }
 
@@ -535,8 +565,9 @@ mod tests {
             let words: Vec<_> = (0..WORDS as u32).map(|k| k.wrapping_mul(0x9e37_79b9)).collect();
             let images = case.images(&words);
             let tables: Vec<_> = images.iter().map(|image| Table::new(image)).collect();
-            let residual =
-                case.extension(&function).residual(&case.static_words(&function), &tables);
+            let residual = case
+                .extension(&function, Budget::default())
+                .residual(&case.static_words(&function), &tables);
             let (batch, _) = case.batch(&function, Target::Interpreter);
             let mut results = vec![];
             for row in [0, 5] {

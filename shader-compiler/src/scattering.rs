@@ -114,18 +114,7 @@ impl Functions {
     ///
     /// Unless there are bounds for each word of the settable parameters.
     pub fn specialize(&self, settable: &[Bounds]) -> (Functions, Vec<Bounds>) {
-        let (setup, members) = match &self.setup {
-            None => (None, settable.to_vec()),
-            Some(setup) => {
-                let surface = setup.inputs.len() - settable.len();
-                let ports = setup.inputs[..surface].iter().map(|port| Bounds::all(port.ty));
-                let inputs = unrelated(ports.chain(settable.iter().copied()));
-                let setup = specialize(setup, &inputs, &vec![true; setup.outputs.len()]);
-                let mut members = output_bounds(&setup, &inputs);
-                members.truncate(self.evaluate.inputs.len() - 2 * DIRECTION_WORDS);
-                (Some(setup), members)
-            }
-        };
+        let (setup, members) = self.specialize_setup(settable);
         let specular = (!self.diffuse_words.is_empty()).then(|| {
             let mut members = members.clone();
             for &word in &self.diffuse_words {
@@ -143,6 +132,27 @@ impl Functions {
             diffuse_words: self.diffuse_words.clone(),
         };
         (functions, members)
+    }
+
+    /// Computes bounds on the words of the members for settable parameters within bounds.
+    ///
+    /// # Panics
+    ///
+    /// Unless there are bounds for each word of the settable parameters.
+    pub fn member_bounds(&self, settable: &[Bounds]) -> Vec<Bounds> {
+        self.specialize_setup(settable).1
+    }
+
+    /// Specializes the function that computes the members, and bounds them.
+    fn specialize_setup(&self, settable: &[Bounds]) -> (Option<Function>, Vec<Bounds>) {
+        let Some(setup) = &self.setup else { return (None, settable.to_vec()) };
+        let surface = setup.inputs.len() - settable.len();
+        let ports = setup.inputs[..surface].iter().map(|port| Bounds::all(port.ty));
+        let inputs = unrelated(ports.chain(settable.iter().copied()));
+        let setup = specialize(setup, &inputs, &vec![true; setup.outputs.len()]);
+        let mut members = output_bounds(&setup, &inputs);
+        members.truncate(self.evaluate.inputs.len() - 2 * DIRECTION_WORDS);
+        (Some(setup), members)
     }
 }
 

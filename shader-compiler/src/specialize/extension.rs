@@ -14,10 +14,16 @@
 //! values. If one does not, its loop is emitted anew. A [`Budget`] limits unrolling: a loop that
 //! would exceed it stays a loop.
 //!
+//! If the body of a loop computes with remainders of a counter, as where it reads packed elements
+//! one by one, the counter becomes a [cyclic integer](Cyclic): the loop runs over cycles, with a copy
+//! of the body for each remainder, in which shifts, masks and divisions of the counter are static. A
+//! second loop runs the iterations after the last full cycle.
+//!
 //! Residual functions have the same inputs and outputs as the function, and the same results, bit
 //! by bit, but for signs of zeros where they do not matter.
 
-use super::binding_times::{self, BindingTime};
+use super::binding_times::{self, BindingTime, CountedLoop};
+use super::cyclic::{Cyclic, Folded, UNLIMITED, least_common_multiple};
 use super::{ranges, zero_signs};
 use crate::analysis::conditions::Clips;
 use crate::builder::rewrite::{implied_operands, remove_dead_code};
@@ -35,11 +41,13 @@ pub struct Budget {
     pub values: usize,
     /// Number of processed statements from which no loop is unrolled any further.
     pub steps: usize,
+    /// Greatest number of copies of the body of a loop over cycles; 1 for no such loops.
+    pub cycle: u32,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { values: 4096, steps: 1 << 16 }
+        Budget { values: 4096, steps: 1 << 16, cycle: 64 }
     }
 }
 
@@ -61,6 +69,8 @@ pub struct GeneratingExtension {
     values: Vec<ValueFacts>,
     /// What is known before a value is processed: the bits of constants.
     constants: Vec<Known>,
+    /// Loops whose counters may be cyclic, by their conditions.
+    loops: FxHashMap<Value, CountedLoop>,
     budget: Budget,
 }
 
@@ -81,6 +91,8 @@ enum Known {
     Bits(u32),
     /// The residual value that computes it.
     Residual(Value),
+    /// It is a cyclic integer.
+    Cyclic(Cyclic),
 }
 
 const TRUE: u32 = !0;
@@ -116,13 +128,14 @@ impl GeneratingExtension {
             sign_matters: sign_matters[k],
         });
         let values = values.collect();
+        let loops = binding_times::counted_loops(&function, &bounds);
         let bounds = inputs.iter().map(|input| input.bounds).collect();
         let constants = function.values.iter().map(|data| match data.def {
             Def::Const(bits) => Known::Bits(bits),
             Def::Input(_) | Def::Op { .. } | Def::Param | Def::Result => Known::Bits(0),
         });
         let constants = constants.collect();
-        GeneratingExtension { function, times, bounds, values, constants, budget }
+        GeneratingExtension { function, times, bounds, values, constants, loops, budget }
     }
 
     /// The number of static inputs.
@@ -174,6 +187,7 @@ impl GeneratingExtension {
             function,
             stmts: vec![],
             steps: 0,
+            cycles: vec![],
         };
         emission.block(&old.body);
         let outputs = emission.lift_all(&old.body.yields);
@@ -205,6 +219,20 @@ struct Emission<'a> {
     stmts: Vec<Stmt>,
     /// Number of processed statements.
     steps: usize,
+    /// The open loops over cycles: the quotient of each, and how many times as long its cycle should
+    /// be.
+    cycles: Vec<(Value, u32)>,
+}
+
+/// A loop over cycles of iterations.
+struct Cycles<'a> {
+    counted: &'a CountedLoop,
+    /// What each iteration adds to parameters that are cyclic.
+    steps: &'a [Option<i32>],
+    /// Number of iterations of a cycle.
+    length: u32,
+    /// Greatest number of full cycles.
+    most: u32,
 }
 
 /// A state of the residual function to which it can be reset.
@@ -242,6 +270,41 @@ impl<'a> Emission<'a> {
         match known {
             Known::Bits(bits) => self.function.add(ty, Def::Const(bits)),
             Known::Residual(value) => value,
+            Known::Cyclic(cyclic) => {
+                let multiple = self.multiple(cyclic);
+                self.plus(multiple, cyclic.remainder)
+            }
+        }
+    }
+
+    /// Emits base · quotient.
+    fn multiple(&mut self, Cyclic { quotient, base, .. }: Cyclic) -> Value {
+        if base == 1 {
+            return quotient;
+        }
+        let base = self.function.add(Type::I32, Def::Const(base as u32));
+        self.emit_value(Type::I32, Op::IMul, &[quotient, base])
+    }
+
+    /// Emits a sum with a constant.
+    fn plus(&mut self, value: Value, number: i32) -> Value {
+        if number == 0 {
+            return value;
+        }
+        let number = self.function.add(Type::I32, Def::Const(number as u32));
+        self.emit_value(Type::I32, Op::IAdd, &[value, number])
+    }
+
+    /// Lifts those of these values that are multiples of quotients defined in the open block, which
+    /// starts after `outside` values.
+    fn lift_local(&mut self, old: &[Value], outside: usize) {
+        for &old in old {
+            if let known @ Known::Cyclic(Cyclic { quotient, .. }) = self.get(old)
+                && quotient.index() >= outside
+            {
+                let value = self.lift_known(Type::I32, known);
+                self.set(old, Known::Residual(value));
+            }
         }
     }
 
@@ -275,8 +338,9 @@ impl<'a> Emission<'a> {
                 Stmt::Op(value) => self.operation(*value),
                 Stmt::If(node) => self.branch(node),
                 Stmt::Loop(node) => {
-                    if !self.unroll(node) {
-                        self.residual_loop(node);
+                    if !self.unroll(node) && !self.loop_over_cycles(node) {
+                        let init = self.get_all(&node.init);
+                        self.residual_loop(node, &init);
                     }
                 }
             }
@@ -286,12 +350,19 @@ impl<'a> Emission<'a> {
     /// Emits a block of its own while the bits of a condition are known.
     fn guarded(&mut self, block: &'a Block, cond: Value, truth: bool) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.stmts);
+        let outside = self.function.len();
+        self.assuming(block, cond, truth);
+        self.lift_local(&block.yields, outside);
+        std::mem::replace(&mut self.stmts, outer)
+    }
+
+    /// Emits the statements of a block while the bits of a condition are known.
+    fn assuming(&mut self, block: &'a Block, cond: Value, truth: bool) {
         let before = self.assume(cond, truth);
         self.block(block);
         for (value, known) in before.into_iter().rev() {
             self.set(value, known);
         }
-        std::mem::replace(&mut self.stmts, outer)
     }
 
     /// Sets the bits of a condition, and of the operands that follow from it. Returns what was
@@ -329,11 +400,15 @@ impl<'a> Emission<'a> {
     }
 
     fn emit(&mut self, ty: Type, op: Op, args: &[Value]) -> Known {
+        Known::Residual(self.emit_value(ty, op, args))
+    }
+
+    fn emit_value(&mut self, ty: Type, op: Op, args: &[Value]) -> Value {
         let mut all = [args[0]; 3];
         all[..args.len()].copy_from_slice(args);
         let value = self.function.add(ty, Def::Op { op, args: all });
         self.stmts.push(Stmt::Op(value));
-        Known::Residual(value)
+        value
     }
 
     /// Evaluates an operation if everything that it reads is known.
@@ -353,13 +428,23 @@ impl<'a> Emission<'a> {
 
     /// Finds the result without an operation, or with a cheaper one.
     fn simplify(&mut self, old: Value, op: Op, args: &[Value]) -> Option<Known> {
-        let get = |k: usize| self.get(args[k]);
+        let mut known = [Known::Bits(0); 3];
+        for (known, &arg) in std::iter::zip(&mut known, args) {
+            *known = self.get(arg);
+        }
+        let get = |k: usize| known[k];
         if op == Op::Select {
             return match get(0) {
                 Known::Bits(cond) => Some(get(if cond != 0 { 1 } else { 2 })),
-                Known::Residual(_) if get(1) == get(2) => Some(get(1)),
-                Known::Residual(_) => None,
+                Known::Residual(_) | Known::Cyclic(_) if get(1) == get(2) => Some(get(1)),
+                Known::Residual(_) | Known::Cyclic(_) => None,
             };
+        }
+        if !self.cycles.is_empty()
+            && args.len() == 2
+            && let Some(result) = self.cyclic(op, [get(0), get(1)])
+        {
+            return Some(result);
         }
         if args.len() == 2 {
             // The operand that is known, and the other one.
@@ -377,6 +462,86 @@ impl<'a> Emission<'a> {
             }
         }
         self.through_select(self.old().ty(old), op, args)
+    }
+
+    /// Simplifies an operation with cyclic operands.
+    fn cyclic(&mut self, op: Op, args: [Known; 2]) -> Option<Known> {
+        let (folded, quotient) = match args {
+            // The low bits of the amount count.
+            [operand, Known::Cyclic(amount)] if matches!(op, Op::Shl | Op::LShr | Op::AShr) => {
+                match amount.with_constant(Op::And, 1, 31) {
+                    Folded::Bits(bits) => return Some(self.shift(op, operand, bits)),
+                    folded => (folded, amount.quotient),
+                }
+            }
+            [Known::Cyclic(a), Known::Bits(bits)] => (a.with_constant(op, 0, bits), a.quotient),
+            [Known::Bits(bits), Known::Cyclic(b)] => (b.with_constant(op, 1, bits), b.quotient),
+            [Known::Cyclic(a), Known::Cyclic(b)] if a.quotient == b.quotient => {
+                (a.with_same_quotient(op, b), a.quotient)
+            }
+            _ => (Folded::Dynamic, Value(0)),
+        };
+        match folded {
+            Folded::Bits(bits) => return Some(Known::Bits(bits)),
+            Folded::Cyclic(cyclic) => return Some(Known::Cyclic(cyclic)),
+            Folded::QuotientIs(number) => {
+                let number = self.function.add(Type::I32, Def::Const(number));
+                return Some(self.emit(Type::Bool, Op::IEq, &[quotient, number]));
+            }
+            Folded::Wants(factor) => {
+                let limit = self.extension.budget.cycle;
+                if let Some((_, wanted)) = self.cycles.iter_mut().find(|(q, _)| *q == quotient) {
+                    // Longer cycles do not pay.
+                    *wanted = least_common_multiple(*wanted, factor, limit).unwrap_or(*wanted);
+                }
+            }
+            Folded::Dynamic => {}
+        }
+        if op == Op::IAdd { self.sum(args) } else { None }
+    }
+
+    /// Shifts an operand by a static amount.
+    fn shift(&mut self, op: Op, operand: Known, amount: u32) -> Known {
+        match operand {
+            _ if amount == 0 => operand,
+            Known::Bits(bits) => Known::Bits(op.eval(&[bits, amount])),
+            Known::Residual(_) | Known::Cyclic(_) => {
+                if let Some(known) = self.cyclic(op, [operand, Known::Bits(amount)]) {
+                    return known;
+                }
+                let operand = self.lift_known(Type::I32, operand);
+                let amount = self.function.add(Type::I32, Def::Const(amount));
+                self.emit(Type::I32, op, &[operand, amount])
+            }
+        }
+    }
+
+    /// Emits the sum of what is dynamic in integers. What is static becomes the remainder, so that
+    /// the dynamic sum is the same where only static values differ.
+    fn sum(&mut self, args: [Known; 2]) -> Option<Known> {
+        let remainders = args.map(|known| match known {
+            Known::Bits(bits) => bits as i32,
+            Known::Residual(_) => 0,
+            Known::Cyclic(cyclic) => cyclic.remainder,
+        });
+        let remainder = remainders[0].wrapping_add(remainders[1]);
+        let quotient = match args {
+            [Known::Residual(value), Known::Bits(_)] | [Known::Bits(_), Known::Residual(value)] => {
+                value
+            }
+            [Known::Cyclic(_), _] | [_, Known::Cyclic(_)] => {
+                let [a, b] = args.map(|known| match known {
+                    Known::Cyclic(cyclic) => self.multiple(cyclic),
+                    known => self.lift_known(Type::I32, known),
+                });
+                self.emit_value(Type::I32, Op::IAdd, &[a, b])
+            }
+            _ => return None,
+        };
+        Some(match remainder {
+            0 => Known::Residual(quotient),
+            _ => Known::Cyclic(Cyclic { quotient, base: 1, remainder, most: UNLIMITED }),
+        })
     }
 
     /// Simplifies an operation with a constant operand; `other` is the index of the other one.
@@ -438,6 +603,7 @@ impl<'a> Emission<'a> {
                     words[0][k] = self.function.constant(t)?;
                     words[1][k] = self.function.constant(e)?;
                 }
+                Known::Cyclic(_) => return None,
             }
         }
         let cond = chosen?;
@@ -531,12 +697,12 @@ impl<'a> Emission<'a> {
         true
     }
 
-    fn residual_loop(&mut self, node: &'a Loop) {
+    /// Emits a loop for initial values of its parameters.
+    fn residual_loop(&mut self, node: &'a Loop, init: &[Known]) {
         let start = self.checkpoint();
-        let init = self.get_all(&node.init);
         let mut is_invariant = vec![!self.is_exhausted(); init.len()];
         loop {
-            let new = self.try_loop(node, &init, &is_invariant);
+            let new = self.try_loop(node, init, &is_invariant);
             let next = self.get_all(&node.body.yields);
             let changes = |k: &usize| is_invariant[*k] && next[*k] != init[*k];
             let changed: Vec<_> = (0..init.len()).filter(changes).collect();
@@ -553,6 +719,7 @@ impl<'a> Emission<'a> {
 
     /// Emits the head and the body of a loop, given the parameters that keep their initial values.
     fn try_loop(&mut self, node: &'a Loop, init: &[Known], is_invariant: &[bool]) -> Loop {
+        let outside = self.function.len();
         let mut new = Loop {
             init: vec![],
             params: vec![],
@@ -574,16 +741,201 @@ impl<'a> Emission<'a> {
         }
         let outer = std::mem::take(&mut self.stmts);
         self.block(&node.head);
-        new.head.stmts = std::mem::replace(&mut self.stmts, outer);
+        self.lift_local(&node.head.yields, outside);
+        new.head.stmts = std::mem::take(&mut self.stmts);
         new.cond = self.lift(node.cond);
-        new.body.stmts = self.guarded(&node.body, node.cond, true);
+        self.assuming(&node.body, node.cond, true);
         for (k, &next) in node.body.yields.iter().enumerate() {
             if !is_invariant[k] {
                 let next = self.lift(next);
                 new.body.yields.push(next);
             }
         }
+        new.body.stmts = std::mem::replace(&mut self.stmts, outer);
         new
+    }
+
+    /// Emits a counted loop as a loop over cycles and one for the rest. Returns false if no operation
+    /// in its body is simpler for the counter's remainders.
+    fn loop_over_cycles(&mut self, node: &'a Loop) -> bool {
+        let extension = self.extension;
+        let Some(counted) = extension.loops.get(&node.cond) else { return false };
+        if extension.budget.cycle == 1 {
+            return false;
+        }
+        let init = self.get_all(&node.init);
+        // What each iteration adds to parameters whose initial values are static.
+        let step = |k: usize| match (init[k], counted.steps[k].map(|step| self.get(step))) {
+            (Known::Bits(_), Some(Known::Bits(step))) if step != 0 => Some(step as i32),
+            _ => None,
+        };
+        let steps: Vec<_> = (0..init.len()).map(step).collect();
+        let (Known::Bits(first), Some(counter_step)) =
+            (init[counted.counter], steps[counted.counter])
+        else {
+            return false;
+        };
+        let (first, is_signed) = (first as i32, counted.comparison == Op::SLt);
+        if counter_step < 0 || first < 0 && !is_signed {
+            return false;
+        }
+        // The greatest number of iterations, if the counter never wraps around: after the last one,
+        // it is at most a step beyond the limit.
+        let [least_limit, limit] = match self.get(counted.limit) {
+            Known::Bits(bits) => [bits as i32; 2],
+            Known::Residual(_) | Known::Cyclic(_) => counted.limits,
+        };
+        let step = i64::from(counter_step);
+        let beyond = match is_signed || least_limit >= 0 {
+            true => i64::from(limit) - 1 + step,
+            false => i64::MAX,
+        };
+        let first = i64::from(first);
+        let most = beyond.max(first).min(i64::from(counted.most));
+        let iterations = (most + step <= i64::from(i32::MAX) || beyond <= i64::from(i32::MAX))
+            .then(|| (most - first).max(0) / step);
+        let start = self.checkpoint();
+        let (mut cycle, mut is_invariant) = (1, vec![true; init.len()]);
+        loop {
+            if self.is_exhausted() {
+                self.reset(start);
+                return false;
+            }
+            let most = iterations.map_or(UNLIMITED, |count| (count / i64::from(cycle)) as u32);
+            let cycles = Cycles { counted, steps: &steps, length: cycle, most };
+            let (new, wanted) = self.try_cycles(node, &cycles, &init, &is_invariant);
+            let next = self.get_all(&node.body.yields);
+            let changes =
+                |k: &usize| is_invariant[*k] && steps[*k].is_none() && next[*k] != init[*k];
+            let changed: Vec<_> = (0..init.len()).filter(changes).collect();
+            let longer = cycle * wanted;
+            if changed.is_empty() && wanted == 1 {
+                if cycle == 1 {
+                    self.reset(start);
+                    return false;
+                }
+                let rest = self.finish_cycles(new, &cycles, &init, &is_invariant);
+                self.residual_loop(node, &rest);
+                return true;
+            }
+            self.reset(start);
+            changed.into_iter().for_each(|k| is_invariant[k] = false);
+            // The distance to the last iteration of a cycle must fit into a word.
+            if longer > extension.budget.cycle || i64::from(longer) * step > i64::from(u32::MAX) {
+                return false;
+            }
+            cycle = longer;
+        }
+    }
+
+    /// The parameters of a loop over cycles: what is known of them at the start of a cycle.
+    fn cycle_params(
+        &mut self,
+        quotient: Value,
+        cycles: &Cycles,
+        init: &[Known],
+        mut other: impl FnMut(&mut Emission<'a>, usize) -> Known,
+    ) -> Vec<Known> {
+        let param = |k: usize| match (init[k], cycles.steps[k]) {
+            (Known::Bits(first), Some(step)) => {
+                let base = step.wrapping_mul(cycles.length as i32);
+                let remainder = first as i32;
+                match base {
+                    0 => Known::Bits(first),
+                    _ => Known::Cyclic(Cyclic { quotient, base, remainder, most: cycles.most }),
+                }
+            }
+            _ => other(self, k),
+        };
+        (0..init.len()).map(param).collect()
+    }
+
+    /// Emits a loop over cycles, given the parameters that keep their initial values. Also returns
+    /// how many times as long cycles should be.
+    fn try_cycles(
+        &mut self,
+        node: &'a Loop,
+        cycles: &Cycles,
+        init: &[Known],
+        is_invariant: &[bool],
+    ) -> (Loop, u32) {
+        let zero = self.function.add(Type::I32, Def::Const(0));
+        let quotient = self.function.add(Type::I32, Def::Param);
+        let mut new = Loop {
+            init: vec![zero],
+            params: vec![quotient],
+            head: Block::default(),
+            cond: Value(0),
+            body: Block::default(),
+            results: vec![],
+        };
+        let mut params = self.cycle_params(quotient, cycles, init, |emission, k| {
+            if is_invariant[k] {
+                return init[k];
+            }
+            let ty = emission.old().ty(node.params[k]);
+            new.init.push(emission.lift_known(ty, init[k]));
+            let value = emission.function.add(ty, Def::Param);
+            new.params.push(value);
+            Known::Residual(value)
+        });
+        let outer = std::mem::take(&mut self.stmts);
+        new.cond = self.has_full_cycle(cycles, params[cycles.counted.counter]);
+        new.head.stmts = std::mem::take(&mut self.stmts);
+        new.head.yields = new.params.clone();
+        self.cycles.push((quotient, 1));
+        for _ in 0..cycles.length {
+            self.set_all(&node.params, &params);
+            self.block(&node.head);
+            self.assuming(&node.body, node.cond, true);
+            params = self.get_all(&node.body.yields);
+        }
+        new.body.yields.push(self.plus(quotient, 1));
+        for (k, &next) in node.body.yields.iter().enumerate() {
+            if cycles.steps[k].is_none() && !is_invariant[k] {
+                let next = self.lift(next);
+                new.body.yields.push(next);
+            }
+        }
+        new.body.stmts = std::mem::replace(&mut self.stmts, outer);
+        let (_, wanted) = self.cycles.pop().expect("the loop was opened");
+        (new, wanted)
+    }
+
+    /// Emits whether all iterations of a cycle take place, given the counter at its start: the first
+    /// does, and the distance to the limit, which a word holds, exceeds that to the last one.
+    fn has_full_cycle(&mut self, cycles: &Cycles, counter: Known) -> Value {
+        let Cycles { counted, steps, length, .. } = cycles;
+        let counter = self.lift_known(Type::I32, counter);
+        let limit = self.lift(counted.limit);
+        let goes_on = self.emit_value(Type::Bool, counted.comparison, &[counter, limit]);
+        let step = steps[counted.counter].expect("the counter has a step");
+        let last = (*length - 1).wrapping_mul(step as u32);
+        let last = self.function.add(Type::I32, Def::Const(last));
+        let distance = self.emit_value(Type::I32, Op::ISub, &[limit, counter]);
+        let is_beyond = self.emit_value(Type::Bool, Op::ULt, &[last, distance]);
+        self.emit_value(Type::Bool, Op::BAnd, &[goes_on, is_beyond])
+    }
+
+    /// Appends a loop over cycles. Returns what is known of the parameters after it.
+    fn finish_cycles(
+        &mut self,
+        mut new: Loop,
+        cycles: &Cycles,
+        init: &[Known],
+        is_invariant: &[bool],
+    ) -> Vec<Known> {
+        for k in 0..new.params.len() {
+            let ty = self.function.ty(new.params[k]);
+            new.results.push(self.function.add(ty, Def::Result));
+        }
+        let mut results = new.results.clone().into_iter();
+        let quotient = results.next().expect("the quotient is the first parameter");
+        self.stmts.push(Stmt::Loop(Box::new(new)));
+        self.cycle_params(quotient, cycles, init, |_, k| match is_invariant[k] {
+            true => init[k],
+            false => Known::Residual(results.next().expect("each parameter has a result")),
+        })
     }
 
     /// Appends a loop and sets its results. Values below `outside` are defined before it.

@@ -10,6 +10,7 @@
 //! divisor, it stays (`zero_signs.rs`).
 
 mod binding_times;
+mod cyclic;
 mod extension;
 mod zero_signs;
 pub mod zeros;

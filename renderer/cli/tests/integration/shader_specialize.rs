@@ -69,7 +69,7 @@ fn wrong_options_are_errors() {
         (&["--assume", "kd=0.5..0.2"], "above the upper endpoint"),
         (&["--set", "kd=0.1", "--assume", "kd=0.5..1"], "`kd`: --set and --assume exclude"),
         (&["--target", "interpreter"], "--target avx2"),
-        (&["--stage", "bounds"], "not a stage of specialized code"),
+        (&["--stage", "bounds"], "invalid value 'bounds'"),
         (&["--of", "bound"], "--stage"),
     ] {
         dir.shader("specialize", args).assert().code(2).stdout("").stderr(contains(message));

@@ -5,12 +5,17 @@
 //! cosine, because cells are measured in projected solid angle. Bounds hold for all results that are
 //! not NaN: NaN is *suppressed*, so that NaN for isolated directions does not invalidate the bounds
 //! around them.
+//!
+//! Where textures make parameters 0 or 1 in regions of surfaces, the cheapest version that is valid
+//! for the parameters of a shading point is used ([`Program::region_versions`]).
 
 use super::cells::{CellChildren, DirectionDomain};
-use crate::material::{Program, ProgramError, ShaderBinding};
+use crate::material::{Guard, Program, ProgramError, ShaderBinding};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes};
-use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
+use lightbound_shader::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Integrand, IntervalInputs, Ranges,
+};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::Relations;
@@ -19,9 +24,17 @@ use lightbound_shader::{Arena, Batch, Kernel, Texture, passes};
 /// Kernels of a shader, shared by all threads.
 #[derive(Debug)]
 pub struct BrdfKernels {
+    /// For parameters in regions of surfaces, the cheapest first.
+    regions: Vec<(Guard, Version)>,
+    general: Version,
+    pub(super) domain: DirectionDomain,
+}
+
+/// The kernels for some parameters. Those of all versions have the same inputs and outputs.
+#[derive(Debug)]
+struct Version {
     values: Kernel,
     bounds: BoundingKernel,
-    pub(super) domain: DirectionDomain,
 }
 
 impl BrdfKernels {
@@ -35,7 +48,30 @@ impl BrdfKernels {
             DirectionDomain::Surface(_) => program.brdf_integrand()?,
             DirectionDomain::Volume => program.integrand()?,
         };
-        let integrand = integrand.with_luminance();
+        let compile =
+            |integrand: Integrand| Version::compile(arena, &integrand.with_luminance(), program);
+        let versions = program.region_versions(&integrand).into_iter();
+        let regions = versions.map(|version| Ok((version.guard, compile(version.integrand)?)));
+        Ok(BrdfKernels {
+            regions: regions.collect::<Result<_, ProgramError>>()?,
+            general: compile(integrand)?,
+            domain,
+        })
+    }
+
+    /// Returns the cheapest version for the words of material parameters.
+    fn version(&self, parameters: &[u32]) -> &Version {
+        let region = self.regions.iter().find(|(guard, _)| guard.admits(parameters));
+        region.map_or(&self.general, |(_, version)| version)
+    }
+}
+
+impl Version {
+    fn compile(
+        arena: &Arena,
+        integrand: &Integrand,
+        program: &Program,
+    ) -> Result<Version, ProgramError> {
         let options = Options {
             sides: lift::BoundSides::Both,
             nan: Nan::Suppress,
@@ -45,10 +81,9 @@ impl BrdfKernels {
         };
         let lifted =
             integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
-        Ok(BrdfKernels {
+        Ok(Version {
             values: Kernel::compile(arena, &passes::lower(&integrand.bounded()), program.target())?,
             bounds: BoundingKernel::compile(arena, &lifted, program.target())?,
-            domain,
         })
     }
 }
@@ -67,11 +102,15 @@ pub(super) struct BrdfEstimates {
 /// The kernels with their input and output buffers, for one shading point at a time.
 pub(super) struct Brdf<'a> {
     kernels: &'a BrdfKernels,
+    /// The version for the parameters of the shading point.
+    version: &'a Version,
     textures: Vec<&'a Texture>,
     inputs: Batch,
     outputs: Batch,
     boxes: BoxBatch,
     limits: BoundsBatch,
+    /// The words of the material parameters.
+    parameters: Vec<u32>,
 }
 
 /// First port of `wo`, after `wi`. The material parameters follow.
@@ -79,15 +118,18 @@ const WO_PORT: usize = 3;
 
 impl<'a> Brdf<'a> {
     pub fn new(kernels: &'a BrdfKernels, binding: &'a ShaderBinding) -> Brdf<'a> {
-        let BrdfKernels { values, bounds, .. } = kernels;
+        let version = &kernels.general;
+        let Version { values, bounds } = version;
         let batch = |ports: usize| Batch::new(values.target(), ports, LANES);
         Brdf {
             kernels,
+            version,
             textures: binding.textures.iter().map(|texture| &**texture).collect(),
             inputs: batch(values.inputs().len()),
             outputs: batch(values.outputs().len()),
             boxes: BoxBatch::new(bounds, LANES),
             limits: BoundsBatch::new(bounds, LANES),
+            parameters: Vec::new(),
         }
     }
 
@@ -97,9 +139,11 @@ impl<'a> Brdf<'a> {
 
     /// Sets the shading point. `parameters` are the words of its material parameters.
     pub fn begin(&mut self, wo: Vec3, parameters: impl Iterator<Item = u32>) {
-        for (port, word) in
-            (WO_PORT..).zip(wo.to_array().map(f32::to_bits).into_iter().chain(parameters))
-        {
+        self.parameters.clear();
+        self.parameters.extend(parameters);
+        self.version = self.kernels.version(&self.parameters);
+        let wo = wo.to_array().map(f32::to_bits);
+        for (port, &word) in (WO_PORT..).zip(wo.iter().chain(&self.parameters)) {
             self.inputs.fill_port(port, word);
             self.boxes.fill(port, word);
         }
@@ -111,7 +155,7 @@ impl<'a> Brdf<'a> {
         for (port, words) in wi.iter().enumerate() {
             self.inputs.set_port(port, bytemuck::cast_slice(words));
         }
-        self.kernels.values.run(&self.textures, &self.inputs, &mut self.outputs);
+        self.version.values.run(&self.textures, &self.inputs, &mut self.outputs);
         let mut values = [0.0; LANES];
         self.outputs.read_port(0, bytemuck::cast_slice_mut(&mut values));
         values.map(|value| if value > 0.0 && value < f32::INFINITY { value } else { 0.0 })
@@ -127,7 +171,7 @@ impl<'a> Brdf<'a> {
         for (port, (lo, hi)) in std::iter::zip(&cells.boxes.lo, &cells.boxes.hi).enumerate() {
             self.boxes.set_all(port, lo, hi);
         }
-        self.kernels.bounds.run(&self.textures, &self.boxes, &mut self.limits);
+        self.version.bounds.run(&self.textures, &self.boxes, &mut self.limits);
         self.limits.copy_lower(0, &mut estimates.lower);
         self.limits.copy_upper(0, &mut estimates.upper);
         for lane in 0..LANES {

@@ -3,7 +3,8 @@
 
 use super::values::KnownWord;
 use super::{DispersiveIndex, ParameterValues, Setting};
-use crate::texture::{Extents, Lookup};
+use crate::texture::{Extents, Lookup, Param};
+use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::{Parameter, Scalar};
 use std::sync::Arc;
 
@@ -76,11 +77,26 @@ impl ShaderInstance {
 
     /// Returns what is known about each word of the parameters.
     pub fn known_words(&self, extents: &mut Extents) -> Vec<KnownWord> {
-        let mut words = self.values.known_words(extents);
+        self.known(|param| extents.of(param))
+    }
+
+    /// Returns what is known about each word of the parameters where the surface's texture
+    /// coordinates are within a box, without a footprint.
+    pub fn known_words_within(&self, extents: &mut Extents, uv: [Vec2; 2]) -> Vec<KnownWord> {
+        self.known(|param| extents.within(param, uv))
+    }
+
+    fn known(&self, extent: impl FnMut(&Param) -> [Vec3; 2]) -> Vec<KnownWord> {
+        let mut words = self.values.known_words(extent);
         if let Some(parameter) = &self.dispersive {
             words[parameter.word] = KnownWord::Unknown;
         }
         words
+    }
+
+    /// Returns whether a parameter varies.
+    pub fn has_textures(&self) -> bool {
+        self.values.textures().next().is_some()
     }
 
     /// Returns whether parameters depend on the footprint of lookups.

@@ -50,6 +50,8 @@ pub struct Program {
     functions: Arc<Functions>,
     /// Bounds on each word of the material parameters for which the program is specialized.
     known: Option<Vec<Bounds>>,
+    /// Bounds on each word of the material parameters in regions of surfaces.
+    regions: Vec<Vec<Bounds>>,
 }
 
 /// Why a shader cannot be used.
@@ -114,6 +116,7 @@ impl Program {
             settings: Settings { setup: Setup::Precomputed, ..settings.clone() },
             functions: Arc::new(functions),
             known: None,
+            regions: vec![],
         })
     }
 
@@ -154,7 +157,32 @@ impl Program {
             settings: self.settings.clone(),
             functions: self.functions.clone(),
             known: Some(parameters),
+            regions: vec![],
         }))
+    }
+
+    /// Returns the program with regions of surfaces, the largest first, given by bounds on each word
+    /// of the settable parameters. Functions to bound have [versions](Program::region_versions) for
+    /// them.
+    ///
+    /// # Panics
+    /// Unless there are bounds for each word.
+    pub fn with_regions(&self, settable: &[Vec<Bounds>]) -> Program {
+        let regions = settable.iter().map(|settable| self.functions.member_bounds(settable));
+        Program { regions: regions.collect(), ..self.clone() }
+    }
+
+    /// Returns bounds on each word of the material parameters in regions.
+    pub(super) fn regions(&self) -> &[Vec<Bounds>] {
+        &self.regions
+    }
+
+    /// Returns bounds on each word of the material parameters, wherever the program is used.
+    pub(super) fn member_bounds(&self) -> Vec<Bounds> {
+        let words =
+            |p: &Parameter| std::iter::repeat_n(parameter_bounds(p, Ranges::Declared), p.size);
+        let declared = || self.shader.members().iter().flat_map(words).collect();
+        self.known.clone().unwrap_or_else(declared)
     }
 
     /// Returns the program with other code that computes the same, and what records its calls.

@@ -7,9 +7,11 @@
 //! other constants and textures stay parameters. Images do not depend on it, since specialized code computes the
 //! same numbers; but bounds are tighter, so that lights and directions sampled from them have other
 //! noise.
+//!
+//! Programs also get the regions of surfaces in which textures make parameters 0 or 1 (`regions.rs`).
 
 use super::values::KnownWord;
-use super::{Program, ShaderBinding, ShaderInstance};
+use super::{Program, ShaderBinding, ShaderInstance, regions};
 use crate::texture::Extents;
 use lightbound_shader::bounding::{Ranges, parameter_bounds};
 use lightbound_shader::interval::{Bounds, Floats};
@@ -33,7 +35,9 @@ pub fn specialize_programs<'a>(
         return;
     }
     let (arena, mut extents) = (Arena::new(), Extents::default());
-    let mut specialized = Vec::new();
+    let mut specialized: Vec<ShaderBinding> = Vec::new();
+    // The instances of each specialized binding.
+    let mut users: Vec<Vec<&ShaderInstance>> = Vec::new();
     for (binding, instances) in std::iter::zip(shaders.drain(..), uses) {
         let mut general = None;
         let mut versions: HashMap<Vec<KnownWord>, Option<u32>> = HashMap::new();
@@ -63,6 +67,14 @@ pub fn specialize_programs<'a>(
                     specialized.len() as u32 - 1
                 })
             });
+            users.resize(specialized.len(), Vec::new());
+            users[instance.shader as usize].push(instance);
+        }
+    }
+    for (binding, instances) in std::iter::zip(&mut specialized, users) {
+        let regions = regions::find(&binding.program.settable, &instances, &mut extents);
+        if !regions.is_empty() {
+            binding.program = Arc::new(binding.program.with_regions(&regions));
         }
     }
     *shaders = specialized;

@@ -1,6 +1,6 @@
 //! Values of the parameters of a shader. A value is a constant or a texture.
 
-use crate::texture::{Extents, Lookup, Param};
+use crate::texture::{Lookup, Param};
 use lightbound_math::Vec3;
 use lightbound_shader::{Parameter, Scalar};
 
@@ -105,11 +105,12 @@ impl ParameterValues {
         self.varying.is_empty().then_some(&*self.constants)
     }
 
-    /// Returns what is known about each word.
-    pub fn known_words(&self, extents: &mut Extents) -> Vec<KnownWord> {
+    /// Returns what is known about each word, if the values of parameters that vary are within
+    /// `extent`.
+    pub fn known_words(&self, mut extent: impl FnMut(&Param) -> [Vec3; 2]) -> Vec<KnownWord> {
         let mut words: Vec<_> = self.constants.iter().map(|&x| KnownWord::Constant(x)).collect();
         for v in &self.varying {
-            let extent = extents.of(&v.value);
+            let extent = extent(&v.value);
             let words = words[v.first as usize..][..v.size as usize].iter_mut().enumerate();
             words.for_each(|(k, word)| *word = v.known(extent, k));
         }

@@ -201,17 +201,26 @@ pub(crate) fn transformed(transform: &Transform, b: Aabb) -> Option<Aabb> {
 
 /// Returns whether all points of a box are in odd cells; `None` if they may differ.
 fn parity(domain: &CheckerboardDomain, b: Aabb) -> Option<bool> {
-    let along = |lo: f32, hi: f32| (lo.floor() == hi.floor()).then(|| is_odd(lo));
     match domain {
-        CheckerboardDomain::Flat(mapping) => {
-            let [lo, hi] = mapping.range(b);
-            Some(along(lo.x, hi.x)? ^ along(lo.y, hi.y)?)
-        }
+        CheckerboardDomain::Flat(mapping) => flat_parity(mapping.range(b)),
         CheckerboardDomain::Solid(texture_from_render) => {
             let Aabb { min, max } = transformed(texture_from_render, b)?;
-            Some(along(min.x, max.x)? ^ along(min.y, max.y)? ^ along(min.z, max.z)?)
+            Some(
+                parity_along(min.x, max.x)?
+                    ^ parity_along(min.y, max.y)?
+                    ^ parity_along(min.z, max.z)?,
+            )
         }
     }
+}
+
+/// Returns whether all texture coordinates in a box are in odd cells; `None` if they may differ.
+pub(super) fn flat_parity([lo, hi]: [Vec2; 2]) -> Option<bool> {
+    Some(parity_along(lo.x, hi.x)? ^ parity_along(lo.y, hi.y)?)
+}
+
+fn parity_along(lo: f32, hi: f32) -> Option<bool> {
+    (lo.floor() == hi.floor()).then(|| is_odd(lo))
 }
 
 fn bilerp_range(Bilerp { mapping, corners }: &Bilerp, b: Aabb) -> [Vec3; 2] {

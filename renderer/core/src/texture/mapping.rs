@@ -70,6 +70,18 @@ impl Mapping {
 }
 
 impl Mapping {
+    /// Returns the texture coordinates of the points in a box of the surface's coordinates; `None`
+    /// if they do not depend on these alone.
+    pub(super) fn range_of_uv(&self, uv: [Vec2; 2]) -> Option<[Vec2; 2]> {
+        match self {
+            Mapping::Uv { scale, offset } => {
+                let [a, b] = uv.map(|uv| uv * *scale + *offset);
+                Some([a.min(b), a.max(b)])
+            }
+            Mapping::Planar { .. } | Mapping::Spherical(_) | Mapping::Cylindrical(_) => None,
+        }
+    }
+
     /// Bounds the texture coordinates of the points in a box of render space; infinite if they may
     /// be NaN. Each step of [`Mapping::st`] is monotone in each coordinate, also in floats, so
     /// that the corners bound planar coordinates.

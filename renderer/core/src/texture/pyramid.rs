@@ -4,6 +4,9 @@
 //! left. A texel is the mean over its area, so that all levels have the same mean. Invariant: each
 //! component of a texel is between the minimum and maximum of the image, so that bounds on texels
 //! bound every level.
+//!
+//! Levels are floats, whatever the format of the image. A mean of four codes is between codes: rounded
+//! to one, it would change pictures, and the rounding errors of all levels would add up.
 
 use lightbound_image::{Channels, Image};
 use lightbound_math::Vec3;

@@ -99,6 +99,7 @@ pub(super) fn contract(
         members,
         overrides: overrides(source, module)?,
         textures: textures::names(module),
+        texel_ranges: super::texel_ranges(source, module)?,
     })
 }
 

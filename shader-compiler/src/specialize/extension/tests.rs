@@ -1,6 +1,6 @@
 use super::BindingTime::{Dynamic, Static};
 use super::*;
-use crate::interval::Floats;
+use crate::interval::{Floats, Ints};
 use crate::ir::text::parse;
 use crate::ir::verify;
 use crate::passes;
@@ -75,9 +75,9 @@ fn static_loops_are_unrolled_and_static_tables_are_read() {
 #[test]
 fn loops_beyond_the_budget_stay_loops() {
     let budgets = [
-        Budget { values: 1000, steps: usize::MAX },
-        Budget { values: usize::MAX, steps: 1000 },
-        Budget { values: 0, steps: 0 },
+        Budget { values: 1000, steps: usize::MAX, ..Budget::default() },
+        Budget { values: usize::MAX, steps: 1000, ..Budget::default() },
+        Budget { values: 0, steps: 0, ..Budget::default() },
     ];
     for budget in budgets {
         let extension = extension(POWER, budget);
@@ -147,6 +147,167 @@ fn conditions_are_known_in_what_they_guard() {
     assert!(!text.contains("exp") && text.matches("if").count() == 1, "{text}");
 }
 
+/// The function of a static `w`, a dynamic `n` from 0 to 1000, and a dynamic `s` whose body is a loop
+/// over i with a sum; `element` defines %e from %i and w. The table is dynamic.
+fn counted(element: &str, width: u32) -> (Function, Function) {
+    let text = format!(
+        "fn f(w: i32, n: i32, s: i32) -> (r: i32) {{
+            %r, %c = loop (%sum: i32 = s, %i: i32 = 0) {{
+                %go = slt %i, n
+                while %go else %sum, %i
+                {element}
+                %added = iadd %sum, %e
+                %next = iadd %i, 1
+                next %added, %next
+            }} %out = iadd %r, %c return %out }}"
+    );
+    let function = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut inputs = any(&function);
+    inputs[1].bounds = Bounds::Int(Ints::one(0, 1000));
+    let times = BindingTimes { inputs: vec![Static, Dynamic, Dynamic], tables: vec![] };
+    let extension = GeneratingExtension::new(&function, &inputs, times, &[true], Budget::default());
+    let residual = extension.residual(&[width], &[]);
+    assert_eq!(verify::verify(&residual), Ok(()), "{residual}");
+    let words: Vec<u32> = (0..64u32).map(|k| k.wrapping_mul(0x9e37_79b9)).collect();
+    for n in (0..70).chain([999, 1000]) {
+        for s in [0, 7] {
+            let row = [width, n, s];
+            let run = |f| interpreter::run(f, &[Table::new(&words)], &row, 1 << 20);
+            assert_eq!(run(&residual), run(&function), "{width}, {n}, {s}\n{residual}");
+        }
+    }
+    (function, residual)
+}
+
+/// A field of `w` bits.
+const FIELD: &str = "%bit = imul %i, w %at0 = lshr %bit, 5 %shift = and %bit, 31
+    %at = iadd s, %at0 %word = load 0, %at %low = lshr %word, %shift
+    %end = iadd %shift, w %over = ult 32, %end
+    %field = if %over {
+        %at1 = iadd %at, 1 %more = load 0, %at1 %left = isub 32, %shift
+        %high = shl %more, %left %both = or %low, %high yield %both
+    } else { yield %low }
+    %one = shl 1, w %mask = isub %one, 1 %e = and %field, %mask";
+
+#[test]
+fn loops_over_packed_elements_become_loops_over_cycles() {
+    // Shifts take the low bits of their amount, so that the optimizer removes masks.
+    let unmasked = FIELD.replace("lshr %word, %shift", "lshr %word, %bit");
+    let cases = [(4, 8), (12, 8), (8, 4), (16, 2), (24, 4), (5, 32)];
+    for (k, (width, copies)) in cases.into_iter().cycle().take(2 * cases.len()).enumerate() {
+        let field = if k < cases.len() { FIELD } else { &unmasked };
+        let (_, residual) = counted(field, width);
+        let text = residual.to_string();
+        assert_eq!(text.matches("loop").count(), 2, "{text}");
+        let (cycles, rest) = text.split_at(text.rfind("loop").expect("there are two loops"));
+        // All shifts are by constants; only the rest decides whether a field needs two words.
+        assert!(!cycles.contains("if") && cycles.matches("and").count() >= copies, "{text}");
+        let is_constant = |line: &&str| {
+            line.rsplit(", ").next().is_some_and(|last| last.trim().parse::<i64>().is_ok())
+        };
+        let mut shifts =
+            cycles.lines().filter(|line| line.contains("lshr") || line.contains("shl"));
+        assert!(shifts.all(|line| is_constant(&line)), "{text}");
+        // The index of a word needs no shift, and the first field none either.
+        assert_eq!(cycles.matches("lshr").count(), copies - 1, "{text}");
+        assert!(rest.contains("lshr"), "{text}");
+    }
+}
+
+#[test]
+fn loops_without_static_remainders_have_no_cycles() {
+    // Whole words, and fields whose cycles would be too long.
+    for (element, width) in [(FIELD, 32), ("%e = imul %i, w", 3), ("%e = and %i, w", 0xffff)] {
+        let (_, residual) = counted(element, width);
+        assert_eq!(residual.to_string().matches("loop").count(), 1, "{residual}");
+    }
+}
+
+/// A random element of a counter and a static w: sums, products, shifts, masks and divisions.
+fn random_element(random: &mut Random) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    let mut values = ["%i", "%i", "%i", "w", "s"].map(str::to_owned).to_vec();
+    let count = 4 + random.below(8);
+    for k in 0..count {
+        let op = *random.pick(&[
+            "iadd", "isub", "imul", "lshr", "ashr", "shl", "and", "udiv", "urem", "sdiv", "srem",
+            "or", "umin",
+        ]);
+        let constant = ["1", "2", "3", "5", "7", "12", "24", "31", "32", "255", "-4", "-1"];
+        let a = values[random.below(values.len())].clone();
+        let b = match random.once_in(4) {
+            true => values[random.below(values.len())].clone(),
+            false => (*random.pick(&constant)).to_owned(),
+        };
+        let (a, b) = if random.once_in(8) { (b, a) } else { (a, b) };
+        write!(text, "%v{k} = {op} {a}, {b} ").expect("strings can be written");
+        if random.once_in(3) {
+            let compare = *random.pick(&["slt", "ult", "ieq"]);
+            let other = *random.pick(&constant);
+            write!(
+                text,
+                "%c{k} = {compare} %v{k}, {other} %w{k} = if %c{k} {{ %x{k} = iadd {a}, {other} \
+                 yield %x{k} }} else {{ %y{k} = load 0, %v{k} yield %y{k} }} "
+            )
+            .expect("strings can be written");
+            values.push(format!("%w{k}"));
+        }
+        values.push(format!("%v{k}"));
+    }
+    let last = values.last().expect("there are values");
+    write!(text, "%e = xor {last}, %v0").expect("strings can be written");
+    text
+}
+
+#[test]
+fn cycles_of_random_loops_equal_them() {
+    let random = &mut Random::new(1);
+    let mut cycles = 0;
+    for _ in 0..500 {
+        let width = *random.pick(&[1, 2, 3, 4, 5, 8, 12, 16, 24, 31, 32, 255, u32::MAX]);
+        let (_, residual) = counted(&random_element(random), width);
+        cycles += usize::from(residual.to_string().matches("loop").count() == 2);
+    }
+    assert!(cycles > 50, "{cycles}");
+}
+
+#[test]
+fn cycles_end_before_a_counter_wraps_around() {
+    // The limits may be anything, so that nothing is known of the number of iterations.
+    for (comparison, step) in [("slt", 3), ("ult", 3), ("slt", 268_435_457), ("ult", 536_870_913)] {
+        let text = format!(
+            "fn f(first: i32, n: i32, x: i32) -> (r: i32, c: i32) {{
+                %r, %c, %k = loop (%sum: i32 = x, %i: i32 = first, %turns: i32 = 0) {{
+                    %below = {comparison} %i, n
+                    while %below else %sum, %i, %turns
+                    %odd = and %i, 3 %e = iadd %odd, %turns %added = imul %sum, 5
+                    %total = iadd %added, %e %next = iadd %i, {step} %count = iadd %turns, 1
+                    next %total, %next, %count
+                }} return %r, %c }}"
+        );
+        let function = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let times = BindingTimes { inputs: vec![Static, Dynamic, Dynamic], tables: vec![] };
+        let inputs = any(&function);
+        let extension =
+            GeneratingExtension::new(&function, &inputs, times, &[true; 2], Budget::default());
+        let max = i32::MAX as u32;
+        for first in [0, 5, max - 40, max - 3, -9_i32 as u32, 1 << 31, -40_i32 as u32] {
+            let residual = extension.residual(&[first], &[]);
+            assert_eq!(verify::verify(&residual), Ok(()), "{residual}");
+            let near = [first, first.wrapping_add(30), first.wrapping_add(7 * step), max, u32::MAX];
+            for n in near.into_iter().flat_map(|n| [n.wrapping_sub(2), n, n.wrapping_add(1)]) {
+                let run = |f| interpreter::run(f, &[], &[first, n, 1], 2000);
+                let expected = run(&function);
+                // Loops that end too late for the original end too late for both.
+                if expected.is_ok() {
+                    assert_eq!(run(&residual), expected, "{first}, {n}\n{residual}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn caches_are_bounded_and_drop_what_was_not_used() {
     let mut cache = ResidualCache::new(extension(POWER, Budget::default()), 2);
@@ -180,8 +341,8 @@ fn check(seed: u64, patterns: usize, values: usize, rows: usize, target: Option<
         let is_signed: Vec<_> = function.outputs.iter().map(|_| random.once_in(2)).collect();
         let budget = *random.pick(&[
             Budget::default(),
-            Budget { values: 100, steps: 1000 },
-            Budget { values: 1000, steps: 200 },
+            Budget { values: 100, steps: 1000, cycle: 1 },
+            Budget { values: 1000, steps: 200, cycle: 8 },
         ]);
         let extension =
             GeneratingExtension::new(&function, &any(&function), times, &is_signed, budget);

@@ -13,6 +13,10 @@
 //! NaN results themselves. In the modes `Optimized` and `Related`, suppressing and propagating NaN
 //! cost the same.
 //!
+//! Where textures make parameters 0 or 1 in regions of surfaces, there are versions of both kernels
+//! for these regions. The cheapest version that is valid for the parameters of a shading point is
+//! selected with them.
+//!
 //! The only assumptions about inputs are guarantees of the renderer: directions are unit vectors to
 //! within 2⁻²¹, `wo` is above a one-sided material, and parameters are in their declared ranges.
 
@@ -22,12 +26,14 @@ pub(super) mod tests;
 
 use self::hand::{Formula, HandBound};
 use crate::integrator::ShadingCounts;
-use crate::material::{Program, ShaderBinding, ShaderInstance};
+use crate::material::{Guard, Program, RegionVersion, ShaderBinding, ShaderInstance};
 use crate::settings::BoundMode;
 use crate::texture::Lookup;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Vec3, vec3};
-use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
+use lightbound_shader::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Integrand, IntervalInputs, Ranges,
+};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::relations::Relations;
@@ -90,8 +96,17 @@ struct ShaderBounds {
     kernels: Arc<Kernels>,
 }
 
+/// The versions of a shader.
 #[derive(Debug)]
 struct Kernels {
+    /// For parameters in regions of surfaces, the cheapest first.
+    regions: Vec<(Guard, Version)>,
+    general: Version,
+}
+
+/// The kernels for some parameters. Those of all versions have the same inputs and outputs.
+#[derive(Debug)]
+struct Version {
     /// The integrand; its first outputs are `s.r`, `s.g`, `s.b`.
     point: Kernel,
     /// Output that is nonzero if a loop hit its iteration limit; `None` without loops.
@@ -135,6 +150,34 @@ impl MaterialBounds {
 impl Kernels {
     fn compile(arena: &Arena, program: &Program, mode: BoundMode) -> Result<Kernels, BoundError> {
         let integrand = program.integrand()?;
+        let general = Version::compile(arena, program, &integrand, mode)?;
+        let versions = match mode {
+            BoundMode::Hand => vec![],
+            BoundMode::Naive | BoundMode::Optimized | BoundMode::Related => {
+                program.region_versions(&integrand)
+            }
+        };
+        let compile = |RegionVersion { guard, integrand }| {
+            Ok((guard, Version::compile(arena, program, &integrand, mode)?))
+        };
+        let regions = versions.into_iter().map(compile).collect::<Result<_, BoundError>>()?;
+        Ok(Kernels { regions, general })
+    }
+
+    /// Returns the cheapest version for the words of material parameters.
+    fn version(&self, parameters: &[u32]) -> &Version {
+        let region = self.regions.iter().find(|(guard, _)| guard.admits(parameters));
+        region.map_or(&self.general, |(_, version)| version)
+    }
+}
+
+impl Version {
+    fn compile(
+        arena: &Arena,
+        program: &Program,
+        integrand: &Integrand,
+        mode: BoundMode,
+    ) -> Result<Version, BoundError> {
         let name = || program.name.clone();
         let failed = |source| BoundError::Compile { name: name(), source };
         let bounds = match options(mode) {
@@ -149,7 +192,7 @@ impl Kernels {
                 ))
             }
         };
-        Ok(Kernels {
+        Ok(Version {
             point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target())
                 .map_err(failed)?,
             capped_port: integrand.point.outputs.iter().position(|port| port.name == "capped"),
@@ -182,6 +225,9 @@ pub struct BoundEvaluator<'a> {
 
 /// Inputs and outputs of a shader's kernels, in groups of eight rows.
 struct KernelBuffers<'a> {
+    kernels: &'a Kernels,
+    /// The version for the parameters of the shading point.
+    version: &'a Version,
     textures: Vec<&'a Texture>,
     bounding: BoundingState<'a>,
     inputs: Batch,
@@ -209,8 +255,9 @@ impl<'a> KernelBuffers<'a> {
                 Batch::new(kernel.target(), kernel.outputs().len(), rows),
             )
         };
-        let (inputs, outputs) = batch(&kernels.point, MAX_GROUPS * LANES);
-        let bounding = match &kernels.bounds {
+        let version = &kernels.general;
+        let (inputs, outputs) = batch(&version.point, MAX_GROUPS * LANES);
+        let bounding = match &version.bounds {
             BoundSource::Compiled(kernel) => {
                 let (boxes, limits) =
                     (BoxBatch::new(kernel, LANES), BoundsBatch::new(kernel, LANES));
@@ -219,6 +266,8 @@ impl<'a> KernelBuffers<'a> {
             BoundSource::Hand(formula) => BoundingState::Hand { formula: *formula, bound: None },
         };
         KernelBuffers {
+            kernels,
+            version,
             textures: binding.textures.iter().map(|texture| &**texture).collect(),
             bounding,
             inputs,
@@ -269,7 +318,11 @@ impl<'a> KernelBuffers<'a> {
         self.common_words.extend_from_slice(&self.parameters);
         self.filled_groups = 0;
         self.fill_groups(1);
-        if let BoundingState::Compiled { boxes, .. } = &mut self.bounding {
+        self.version = self.kernels.version(&self.parameters);
+        if let (BoundingState::Compiled { kernel, boxes, .. }, BoundSource::Compiled(version)) =
+            (&mut self.bounding, &self.version.bounds)
+        {
+            *kernel = version;
             for (port, &word) in (WO_PORT..).zip(&self.common_words) {
                 boxes.fill(port, word);
             }
@@ -376,15 +429,15 @@ impl<'a> BoundEvaluator<'a> {
 
     /// Evaluates s for the first `count` groups of directions.
     pub fn evaluate_groups(&mut self, count: usize) {
-        let kernels = &self.bounds.shaders[self.shader].kernels;
         let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
         inputs.reshape(inputs.ports(), count * LANES);
         outputs.reshape(outputs.ports(), count * LANES);
-        kernels.point.run(&buffers.textures, inputs, outputs);
+        point.run(&buffers.textures, inputs, outputs);
         self.counts.evaluations += (count * LANES) as u64;
         self.counts.lanes += (count * LANES) as u64;
-        if let Some(port) = kernels.capped_port {
+        if let Some(port) = *capped_port {
             self.counts.capped +=
                 (0..count * LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
         }
@@ -403,8 +456,8 @@ impl<'a> BoundEvaluator<'a> {
     pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
         let mut s = [Vec3::ZERO; LANES];
         let Some(&last) = wi.last() else { return s };
-        let kernels = &self.bounds.shaders[self.shader].kernels;
         let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
         // Unused lanes repeat the last direction.
         let ports = inputs.ports();
@@ -416,14 +469,14 @@ impl<'a> BoundEvaluator<'a> {
         }
         inputs.reshape(ports, wi.len());
         outputs.reshape(outputs.ports(), wi.len());
-        kernels.point.run(&buffers.textures, inputs, outputs);
+        point.run(&buffers.textures, inputs, outputs);
         self.counts.evaluations += wi.len() as u64;
         self.counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
         for (row, s) in s[..wi.len()].iter_mut().enumerate() {
             let [r, g, b] = outputs.floats(row, 0);
             *s = vec3(r, g, b);
             self.counts.capped +=
-                u64::from(kernels.capped_port.is_some_and(|port| outputs.bits(row, port) != 0));
+                u64::from(capped_port.is_some_and(|port| outputs.bits(row, port) != 0));
         }
         s
     }

@@ -6,6 +6,7 @@ use super::{BoundError, BoundEvaluator, MaterialBounds};
 use crate::geometry::Surface;
 use crate::material::measured::MeasuredBrdf;
 use crate::material::measured::testing as measured;
+use crate::material::regions;
 use crate::material::self_check::testing::any_value;
 use crate::material::{Program, Setting, ShaderBinding, ShaderInstance, library};
 use crate::settings::BoundMode;
@@ -338,4 +339,54 @@ fn shaders_without_hand_derived_bounds_are_rejected() {
     // A copy of a library shader has bounds.
     MaterialBounds::compile(&[compile("scenes/copy.wgsl", text, vec![])], BoundMode::Hand)
         .expect("the copy has bounds");
+}
+
+#[test]
+fn versions_for_regions_equal_the_general_one() {
+    let metal = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+    let coat = [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0];
+    let (shaders, _) =
+        regions::testing::masked(&[("base_metalness", metal), ("coat_weight", coat)]);
+    let general = [ShaderBinding {
+        program: Arc::new(shaders[0].program.with_regions(&[])),
+        ..shaders[0].clone()
+    }];
+    let [general, special] = [&general[..], &shaders]
+        .map(|shaders| MaterialBounds::compile(shaders, BoundMode::Related).expect("it compiles"));
+    assert!(general.shaders[0].kernels.regions.is_empty());
+    assert!(special.shaders[0].kernels.regions.len() > 1);
+    let words = ["base_metalness", "coat_weight"]
+        .map(|name| regions::testing::word(&shaders[0].program, name));
+    let (mut general, mut special) = (BoundEvaluator::new(&general), BoundEvaluator::new(&special));
+    let mut point = 0;
+    for_each_group(&shaders, 4, |shader, wo, _, boxes, directions| {
+        let defaults = shaders[0].program.settable.iter();
+        let mut parameters: Vec<_> =
+            defaults.flat_map(|p| p.default.iter().flatten().map(|&x| p.scalar.bits(x))).collect();
+        let values = [0.0, 1.0, 0.0, 1.0, 0.5, f32::from_bits(1), 1.0_f32.next_down()];
+        parameters[words[0]] = values[point % values.len()].to_bits();
+        parameters[words[1]] = values[point / values.len() % values.len()].to_bits();
+        point += 1;
+        general.begin_with_parameters(shader, wo, &parameters);
+        special.begin_with_parameters(shader, wo, &parameters);
+        let upper = special.bound(boxes);
+        for (lane, directions) in directions.iter().enumerate() {
+            for wi in directions.chunks(LANES) {
+                let (a, b) = (general.evaluate(wi), special.evaluate(wi));
+                // −0 and 0 are equal.
+                let is_same = std::iter::zip(a, b).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
+                assert!(is_same, "{parameters:x?}, {wo}: {a:?} became {b:?}");
+                for s in &b[..wi.len()] {
+                    let violation = (0..3).find(|&k| s[k] > upper[k][lane]);
+                    assert_eq!(violation, None, "{parameters:x?}, {wo}: {s} exceeds {upper:?}");
+                }
+            }
+        }
+        let is_region = values[..2].contains(&f32::from_bits(parameters[words[0]]))
+            && values[..2].contains(&f32::from_bits(parameters[words[1]]));
+        if !is_region {
+            assert_eq!(general.bound(boxes), upper, "{parameters:x?}, {wo}");
+        }
+    });
+    assert!(point > 100, "{point}");
 }

@@ -1,0 +1,28 @@
+//! cosine: included
+//!
+//! Fuzz over a diffuse base below a dielectric that reflects nothing.
+
+struct Material {
+    /// Albedo. range: [0, 1], default: 0.8
+    base_color: vec3f,
+    /// Roughness of the diffuse base. range: [0, 1], default: 0
+    base_diffuse_roughness: f32,
+    /// Colour of the fuzz. range: [0, 1], default: 1
+    fuzz_color: vec3f,
+    /// Roughness of the fuzz. range: [0, 1], default: 0.5
+    fuzz_roughness: f32,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    if wi.z <= 0.0 || wo.z <= 0.0 {
+        return vec3f(0.0);
+    }
+    let cosine_i = max(wi.z, MIN_COSINE);
+    let cosine_o = clamp(wo.z, MIN_COSINE, 1.0);
+    let below = max(1.0 - facets(vec2f(0.09), cosine_o).b, 0.0);
+    let s = below * diffuse(m.base_color, m.base_diffuse_roughness, wi, wo, cosine_i, cosine_o);
+    let y = max(m.fuzz_roughness, 0.01);
+    let albedo = fuzz_albedo(cosine_o, y);
+    let fuzz = albedo * fuzz_lobe(wi, wo, cosine_o, y, cosine_i);
+    return fuzz * m.fuzz_color + (1.0 - albedo) * s;
+}

@@ -206,7 +206,7 @@ enum Command {
 fn main() -> ExitCode {
     // First of all, since a batch system may send SIGUSR1 at any time.
     #[cfg(unix)]
-    interrupt::disarm_snapshots();
+    interrupt::disarm();
     let matches = help::fit(Cli::command()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     miette::set_hook(Box::new(|_| Box::new(error_format().build()))).expect("the hook is set once");

@@ -16,7 +16,7 @@ use super::{Exit, console};
 use indicatif::ProgressBar;
 use lightbound_image::write::remove_temporary_files;
 #[cfg(unix)]
-pub use signal::disarm_snapshots;
+pub use signal::disarm;
 pub use signal::{Signal, StopSignal};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

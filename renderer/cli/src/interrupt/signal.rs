@@ -48,21 +48,24 @@ pub enum Signal {
 }
 
 #[cfg(unix)]
-pub use unix::{disarm_snapshots, listen};
+pub use unix::{disarm, listen};
 
 #[cfg(unix)]
 mod unix {
     use super::{Signal, StopSignal};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use std::io;
     use std::sync::Arc;
 
-    /// Keeps SIGUSR1 from ending the process, as it would before [`listen`].
-    pub fn disarm_snapshots() {
-        // A handler rather than SIG_IGN, which child processes would inherit. Nobody reads the
-        // flag.
-        _ = signal_hook::flag::register(SIGUSR1, Arc::default());
+    /// Keeps signals from ending the process: SIGUSR1, as it would before [`listen`], and SIGXFSZ,
+    /// so that a file beyond the limit of `ulimit -f` is an error like a full disk.
+    pub fn disarm() {
+        // Handlers rather than SIG_IGN, which child processes would inherit. Nobody reads the
+        // flags.
+        for signal in [SIGUSR1, SIGXFSZ] {
+            _ = signal_hook::flag::register(signal, Arc::default());
+        }
     }
 
     /// Calls `receive` for each signal, from a thread of its own. SIGHUP remains ignored if it was

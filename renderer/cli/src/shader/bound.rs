@@ -26,7 +26,7 @@ use lightbound_shader::{Arena, Scalar, SurfaceSides, Texture};
 const USAGE: &str = "\
 lightbound shader bound [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
        lightbound shader bound [OPTIONS] --p <X,Y,Z> <FILE>
-       lightbound shader bound [OPTIONS] --entry <NAME> --set <INPUT=VALUE>... <FILE>
+       lightbound shader bound [OPTIONS] --entry <FN> <FILE>
        lightbound shader bound [OPTIONS] --csv <FILE> <FILE>";
 
 const EXAMPLES: &str = "\

@@ -50,7 +50,7 @@ pub struct Args {
     source: SourceArgs,
 
     /// Any function of the file, instead of the BRDF or the density
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "FN")]
     entry: Option<String>,
 
     #[command(flatten)]

@@ -15,7 +15,7 @@ use lightbound_shader::{Entry, ShaderKind, medium};
 const USAGE: &str = "\
 lightbound shader eval [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
        lightbound shader eval [OPTIONS] --p <X,Y,Z> <FILE>
-       lightbound shader eval [OPTIONS] --entry <NAME> --set <INPUT=VALUE>... <FILE>
+       lightbound shader eval [OPTIONS] --entry <FN> <FILE>
        lightbound shader eval [OPTIONS] --csv <FILE> <FILE>";
 
 const EXAMPLES: &str = "\

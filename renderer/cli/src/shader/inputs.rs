@@ -32,7 +32,7 @@ pub struct InputArgs {
 
     /// Any function of the file, instead of the BRDF or the density; all of its inputs are set by
     /// name with --set
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "FN")]
     entry: Option<String>,
 
     #[command(flatten)]

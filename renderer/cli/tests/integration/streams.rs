@@ -105,6 +105,19 @@ fn progress_that_cannot_be_written_causes_one_warning() {
     assert_eq!(stderr.matches("the progress cannot be written").count(), 1, "{stderr}");
 }
 
+/// A file beyond `ulimit -f` is an error, not the end by a signal.
+#[test]
+fn file_size_limits_are_errors() {
+    let dir = SceneDir::new();
+    let mut command = std::process::Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_lightbound");
+    command.args(["-c", &format!("ulimit -f 1; exec '{program}' render scene.pbrt -o a.exr -q")]);
+    let output = command.current_dir(dir.root()).env("TMPDIR", dir.root()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("a.exr") && stderr.contains("File too large"), "{stderr}");
+}
+
 #[test]
 fn streams_cannot_be_shared() {
     let dir = SceneDir::new();

@@ -7,6 +7,7 @@ use crate::passes;
 use crate::random::Random;
 use crate::testing::{self, random, same};
 use crate::{Target, interpreter};
+use std::sync::Arc;
 
 fn any(function: &Function) -> Vec<Input> {
     let bounds = function.inputs.iter().map(|port| Bounds::all(port.ty));

@@ -1,9 +1,9 @@
 //! What generating extensions gain: the benchmarks of Draves 1996, figure 15.
 //!
 //! `benches/nitrous/README.md` lists the cases. Each is measured in five forms: the general function
-//! and its residual functions with and without loops over cycles in machine code of this compiler, and a general and a specialized
-//! function in Rust. Then the time for a new set of static values, for these cases and for
-//! materials.
+//! and its residual functions with and without loops over cycles in machine code of this compiler,
+//! and a general and a specialized function in Rust. Then the time for a new set of static values,
+//! for these cases and for materials.
 
 use crate::arguments::positive;
 use crate::foreign::RustLibrary;

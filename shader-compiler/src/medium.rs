@@ -12,9 +12,9 @@ use crate::passes;
 /// Builds the function that computes all properties of a medium at a point.
 ///
 /// Its inputs are `p.x`, `p.y`, `p.z` and the [members](Shader::members) of `Medium`. Its outputs
-/// are `density`, or `density.r`, `density.g` and `density.b`; `albedo.r`, `albedo.g` and `albedo.b` if the shader [has](Shader::has_albedo)
-/// them; `emission.r`, `emission.g` and `emission.b` if it [has](Shader::has_emission) them; and
-/// `capped` if a loop may reach its cap.
+/// are `density`, or `density.r`, `density.g` and `density.b`; `albedo.r`, `albedo.g` and
+/// `albedo.b` if the shader [has](Shader::has_albedo) them; `emission.r`, `emission.g` and
+/// `emission.b` if it [has](Shader::has_emission) them; and `capped` if a loop may reach its cap.
 pub fn properties(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
     let function =
         |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, settings)?));

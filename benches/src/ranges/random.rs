@@ -129,8 +129,9 @@ struct Inputs {
     all: bool,
 }
 
-/// Which values are intervals, how NaN is treated, and how bounds are computed. If it propagates, bounds of intervals are not
-/// about the values of members that are NaN; `containment` checks that mode.
+/// Which values are intervals, how NaN is treated, and how bounds are computed. If it propagates,
+/// bounds of intervals are not about the values of members that are NaN; `containment` checks that
+/// mode.
 struct Setting {
     name: &'static str,
     is_interval: Vec<bool>,

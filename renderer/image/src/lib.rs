@@ -2,7 +2,8 @@
 //!
 //! An [`Image`] holds a texture or an environment map. It stores samples as its file has them: in
 //! half or single precision, or as codes of 8 or 16 bits, which are decoded through a table on
-//! access. So an 8-bit texture takes one byte per sample, and callers always get linear values. Rendered images are written by [`mod@write`].
+//! access. So an 8-bit texture takes one byte per sample, and callers always get linear values.
+//! Rendered images are written by [`mod@write`].
 //!
 //! ```
 //! use lightbound_image::compare::{Metric, Planes, compare};

@@ -8,8 +8,9 @@
 //! 4. Loop-invariant code motion out of all loops in which it is invariant. This is always legal,
 //!    since operations are pure.
 //!
-//! Ifs with cheap arms become selects, unless the condition is an `any`. A loop that is `isomorphic` to one in scope is merged with
-//! it. A pass that rebuilds a function through a builder gets all of this.
+//! Ifs with cheap arms become selects, unless the condition is an `any`. A loop that is
+//! `isomorphic` to one in scope is merged with it. A pass that rebuilds a function through a
+//! builder gets all of this.
 
 mod isomorphic;
 pub mod rewrite;

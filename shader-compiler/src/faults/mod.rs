@@ -2,9 +2,10 @@
 //! (Clarberg et al. 2010 §4.1 warn of divisions by zero that bounds cannot exclude).
 //!
 //! [`find`] checks an entry point over all inputs of its domain: directions that the renderer
-//! evaluates, parameters in their declared ranges, and images whose texels are in declared ranges. An operation *fails* if it divides by zero,
-//! or if its result is NaN or infinite although its operands are finite. So the operation that is
-//! reported is the first one that fails, not one that computes with the result.
+//! evaluates, parameters in their declared ranges, and images whose texels are in declared ranges.
+//! An operation *fails* if it divides by zero, or if its result is NaN or infinite although its
+//! operands are finite. So the operation that is reported is the first one that fails, not one that
+//! computes with the result.
 //!
 //! For each operation, one of three is established:
 //!

@@ -160,8 +160,8 @@ impl SurfaceSides {
     }
 }
 
-/// A parameter of a shader: a member of `Material` or `Medium`, a member of `SurfacePoint` if the shader has
-/// `fn material`, or an `override`.
+/// A parameter of a shader: a member of `Material` or `Medium`, a member of `SurfacePoint` if the
+/// shader has `fn material`, or an `override`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// `kd`

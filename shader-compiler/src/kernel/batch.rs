@@ -145,7 +145,8 @@ impl Batch {
     }
 
     /// Sets consecutive ports of `W` consecutive evaluations, a multiple of 8, to columns of
-    /// floats, starting with port `first`. `row` is the first evaluation, and must be the first row of a group.
+    /// floats, starting with port `first`. `row` is the first evaluation, and must be the first row
+    /// of a group.
     ///
     /// # Panics
     ///
@@ -181,8 +182,8 @@ impl Batch {
     }
 
     /// Reads consecutive ports of `W` consecutive evaluations, a multiple of 8, as columns of
-    /// floats, starting with port `first`. `row` is the first evaluation, and must be the first row of a group. Floats
-    /// after the batch's last row are unspecified.
+    /// floats, starting with port `first`. `row` is the first evaluation, and must be the first row
+    /// of a group. Floats after the batch's last row are unspecified.
     ///
     /// # Panics
     ///

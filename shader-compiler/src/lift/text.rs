@@ -17,8 +17,9 @@ impl Lifted {
     }
 
     /// Formats the point shader with intervals in brackets and with comments: static bounds of each
-    /// value, and what conditions imply at the start of a block; for operations on intervals the selected case of the lowering, the number of
-    /// scalar operations, and the relations that refined the endpoints.
+    /// value, and what conditions imply at the start of a block; for operations on intervals the
+    /// selected case of the lowering, the number of scalar operations, and the relations that
+    /// refined the endpoints.
     pub fn bounds_text(&self) -> String {
         annotated(&self.sunk, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
     }

@@ -12,8 +12,8 @@
 //!   interval arithmetic ignores the correlation of operands.
 //!
 //! Limits of normalized vectors and of remainders, and powers, never cross the endpoints of the
-//! lowering by themselves: they hold for all combinations of members of the operands. Naive and optimized code has no other refinements, so
-//! endpoints never cross there.
+//! lowering by themselves: they hold for all combinations of members of the operands. Naive and
+//! optimized code has no other refinements, so endpoints never cross there.
 //!
 //! Code does not test for empty intervals: a test needs both endpoints, and often only one is
 //! computed. It applies operations to crossing endpoints, and results may lie outside static

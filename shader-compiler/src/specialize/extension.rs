@@ -6,12 +6,13 @@
 //! binding times, the ranges of all values, and where the sign of a zero matters. For static
 //! values, [`residual`](GeneratingExtension::residual) walks the function once. It evaluates static
 //! operations, unrolls loops with static conditions, drops arms that are not taken, and emits the
-//! rest, without another analysis or optimization. [`ResidualCache`] memoizes residual functions on static values.
+//! rest, without another analysis or optimization. [`ResidualCache`] memoizes residual functions on
+//! static values.
 //!
 //! A function is specialized once for each iteration of an unrolled loop and for each arm of an if.
 //! A loop with a dynamic condition stays a loop, unless it is known to run at most once. Its
-//! parameters are at first assumed to keep their values. If one does not, its loop is emitted anew. A [`Budget`] limits unrolling: a loop that
-//! would exceed it stays a loop.
+//! parameters are at first assumed to keep their values. If one does not, its loop is emitted anew.
+//! A [`Budget`] limits unrolling: a loop that would exceed it stays a loop.
 //!
 //! If the body of a loop computes with remainders of a counter, as where it reads packed elements
 //! one by one, the counter becomes a [cyclic integer](Cyclic): the loop runs over cycles, with a copy

@@ -307,7 +307,8 @@ impl Checks {
 /// The sampler of a shader without `sample` and `pdf`.
 const BOUNDS_SAMPLER: &str = "derived from bounds";
 
-/// Returns the ranges of all channels of `fn albedo` and `fn emission` of a density over a box, if the shader has them. Values are as the renderer clamps them.
+/// Returns the ranges of all channels of `fn albedo` and `fn emission` of a density over a box, if
+/// the shader has them. Values are as the renderer clamps them.
 fn ranges_of_colours(
     shader: &Shader,
     settings: &Settings,

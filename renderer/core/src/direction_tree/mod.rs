@@ -2,12 +2,12 @@
 //! shader that defines `brdf`.
 //!
 //! The hemisphere, or the sphere for two-sided shaders, is divided into a hierarchy of cells with
-//! areas proportional to projected solid angle; to solid angle for phase functions. For a shading point, a [builder](AdaptiveBuilder)
-//! builds a tree of cells from compiled [kernels](BrdfKernels) for values of the BRDF and for lower
-//! and upper bounds on it (Clarberg et al. 2010 §6.2). Directions are sampled from the tree, and
-//! the density of any direction is looked up in it. If the parameters of a material are constant,
-//! its trees are cached in a [table](TreeTable), provided that its lobes move with `wo` as tables
-//! assume.
+//! areas proportional to projected solid angle; to solid angle for phase functions. For a shading
+//! point, a [builder](AdaptiveBuilder) builds a tree of cells from compiled [kernels](BrdfKernels)
+//! for values of the BRDF and for lower and upper bounds on it (Clarberg et al. 2010 §6.2).
+//! Directions are sampled from the tree, and the density of any direction is looked up in it. If
+//! the parameters of a material are constant, its trees are cached in a [table](TreeTable),
+//! provided that its lobes move with `wo` as tables assume.
 
 mod builder;
 mod cells;

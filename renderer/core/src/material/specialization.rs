@@ -4,9 +4,9 @@
 //! greatest value (the dynamic bounds assumptions of Clarberg et al. 2010 §4.5). Programs are compiled
 //! again for the values of each material, which shares its program with all materials for which the
 //! same is known. A shader with too many of them gets code for the zeros and ones among the constants;
-//! other constants and textures stay parameters. Images do not depend on it, since specialized code computes the
-//! same numbers; but bounds are tighter, so that lights and directions sampled from them have other
-//! noise.
+//! other constants and textures stay parameters. Images do not depend on it, since specialized code
+//! computes the same numbers; but bounds are tighter, so that lights and directions sampled from
+//! them have other noise.
 //!
 //! Programs also get the regions of surfaces in which textures make parameters 0 or 1 (`regions.rs`).
 

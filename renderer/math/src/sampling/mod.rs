@@ -3,7 +3,8 @@
 //! [`sampler`] generates points of the unit cube. [`warp`] maps them to disks, triangles and
 //! directions, and [`spherical_triangle`] to the directions of a triangle. [`discrete`],
 //! [`piecewise`] and [`windowed`] sample tabulated distributions, and [`mis`] combines sampling
-//! strategies. [`stream`] has the random numbers of random walks. [`pdf_check`] tests samplers of directions against their densities.
+//! strategies. [`stream`] has the random numbers of random walks. [`pdf_check`] tests samplers of
+//! directions against their densities.
 //!
 //! Every point is a pure function of seed, pixel, sample index and dimension set. So images depend
 //! neither on the number of threads nor on the order of work.

@@ -2,7 +2,8 @@
 //! `fn phase`, a density if it has `fn density`, the field of an implicit surface if it has
 //! `fn field`.
 //!
-//! These are also plausible names of helpers, such as `fn density` of microfacet normals. So functions that others call count only if there is no candidate that nobody calls.
+//! These are also plausible names of helpers, such as `fn density` of microfacet normals. So
+//! functions that others call count only if there is no candidate that nobody calls.
 
 use super::super::{ShaderError, ShaderKind, Source};
 use super::{main_signature, nested_blocks};

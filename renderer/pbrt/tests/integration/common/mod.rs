@@ -89,8 +89,8 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
 /// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
 /// longitude `globe.pfm`, a normal map `normals.pfm`, an image
 /// with one channel `height.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a
-/// shader with a texture `lamp.wgsl`, a field `ball.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
-/// `good.spd`.
+/// shader with a texture `lamp.wgsl`, a field `ball.wgsl`, a triangle `good.ply`, and the index of
+/// refraction of a glass `good.spd`.
 pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
     write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();

@@ -263,7 +263,7 @@ mod tests {
             panic!("there is one region: {versions:?}")
         };
         let costs = [version, &integrand].map(|integrand| cost(&integrand.point));
-        assert!(2 * costs[0] < costs[1] + costs[0] / 2, "{costs:?}");
+        assert!(3 * costs[0] < 2 * costs[1], "{costs:?}");
 
         let weight = word(program, "coat_weight");
         let mut words: Vec<u32> = program

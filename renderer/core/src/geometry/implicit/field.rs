@@ -63,11 +63,12 @@ pub(super) struct Field {
     bounding: BoundingKernel,
 }
 
-/// Bounds on the field and on the components of its gradient.
+/// Bounds on the field and its gradient over a box.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FieldBounds {
+pub(super) struct FieldBounds<'b> {
     pub value: [f32; 2],
-    pub gradient: [[f32; 2]; 3],
+    batch: &'b BoundsBatch,
+    row: usize,
 }
 
 /// Greatest number of cells. With 2¹⁵, a closed surface has about 2⁶ along each axis.
@@ -210,27 +211,29 @@ impl Bounder<'_> {
     }
 
     /// Bounds the field over a box.
-    pub fn bound_one(&mut self, b: Aabb) -> FieldBounds {
+    pub fn bound_one(&mut self, b: Aabb) -> FieldBounds<'_> {
         self.bound(&[b]).next().expect("there is one box")
     }
 
     /// Bounds the field over boxes.
-    pub fn bound(&mut self, boxes: &[Aabb]) -> impl Iterator<Item = FieldBounds> {
+    pub fn bound(&mut self, boxes: &[Aabb]) -> impl Iterator<Item = FieldBounds<'_>> {
         for (row, b) in boxes.iter().enumerate() {
             for axis in 0..3 {
                 self.boxes.set(row, axis, [b.min[axis], b.max[axis]]);
             }
         }
         self.field.bounding.run(&[], &self.boxes, &mut self.bounds);
-        let bounds = &self.bounds;
-        (0..boxes.len()).map(move |row| FieldBounds {
-            value: bounds.get(row, 0),
-            gradient: [1, 2, 3].map(|output| bounds.get(row, output)),
-        })
+        let batch = &self.bounds;
+        (0..boxes.len()).map(|row| FieldBounds { value: batch.get(row, 0), batch, row })
     }
 }
 
-impl FieldBounds {
+impl FieldBounds<'_> {
+    /// Bounds on the components of the gradient.
+    pub fn gradient(&self) -> [[f32; 2]; 3] {
+        [1, 2, 3].map(|output| self.batch.get(self.row, output))
+    }
+
     /// Whether the field is not proved to be positive or negative. NaN proves nothing.
     pub fn may_be_zero(&self) -> bool {
         let [low, high] = self.value;
@@ -240,7 +243,7 @@ impl FieldBounds {
     /// Whether the slope of the field along a direction is not proved to be positive or negative.
     pub fn may_be_level(&self, d: Vec3) -> bool {
         let (mut low, mut high) = (0.0, 0.0);
-        for (axis, ends) in self.gradient.iter().enumerate() {
+        for (axis, ends) in self.gradient().iter().enumerate() {
             let [a, b] = ends.map(|end| f64::from(end) * f64::from(d[axis]));
             low += a.min(b);
             high += a.max(b);

@@ -283,7 +283,7 @@ fn bounds_contain_fields_and_gradients() {
                 let [low, high] = bounds.value;
                 assert!(low <= value[0] && value[0] <= high, "{expression} at {p}");
                 for (x, [low, high]) in
-                    std::iter::zip(shape.field.gradient(p).to_array(), bounds.gradient)
+                    std::iter::zip(shape.field.gradient(p).to_array(), bounds.gradient())
                 {
                     assert!(low <= x && x <= high, "gradient of {expression} at {p}");
                 }

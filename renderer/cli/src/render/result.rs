@@ -277,7 +277,8 @@ impl<'a> RenderResult<'a> {
             let (capped, all) = (shading.capped, shading.evaluations);
             warnings.push(format!(
                 "a loop of a shader did not terminate in {capped} of {all} evaluations; it was \
-                 stopped"
+                 stopped, and colours may be wrong: limit the iterations; `lightbound shader check \
+                 FILE` tells whether a loop may reach its cap"
             ));
         }
         for medium in &self.job.loaded.scene.media {

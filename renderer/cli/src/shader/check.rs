@@ -267,7 +267,10 @@ impl Checks {
         let [_, bound] = majorants.density_range();
         let mut warnings = Vec::new();
         if max == 0.0 {
-            warnings.push(format!("the density is 0 at all sampled positions of {place}"));
+            warnings.push(format!(
+                "the density is 0 at all sampled positions of {place}; NaN and negative numbers \
+                 count as 0"
+            ));
         }
         let mut failed = !max.is_finite();
         if failed {

@@ -158,6 +158,11 @@ impl Medium {
         (max.is_nan() || max > Medium::MAX_EXTINCTION).then_some(max)
     }
 
+    /// Returns whether the density is proved to be 0 everywhere.
+    pub fn is_empty(&self) -> bool {
+        self.majorants.density_range()[1] == 0.0
+    }
+
     /// Returns a lower bound on the extinction coefficient of all channels everywhere, 1/m.
     pub fn min_extinction(&self) -> f32 {
         match self.field.bounds() {

@@ -12,7 +12,7 @@ use lightbound_shader::Shader;
 use std::sync::Arc;
 
 /// Densities and phase functions that scenes may name.
-const SHADERS: [(&str, &str); 4] = [
+const SHADERS: [(&str, &str); 6] = [
     (
         "haze.wgsl",
         "struct Medium {
@@ -25,6 +25,8 @@ const SHADERS: [(&str, &str); 4] = [
     ),
     ("dense.wgsl", "fn density(p: vec3f) -> f32 { return 1e38 * p.x; }"),
     ("pole.wgsl", "fn density(p: vec3f) -> f32 { return 1.0 / p.x; }"),
+    ("negative.wgsl", "fn density(p: vec3f) -> f32 { return -1.0 - p.x * p.x; }"),
+    ("root.wgsl", "fn density(p: vec3f) -> f32 { return sqrt(-1.0 - p.x * p.x); }"),
     ("loud.wgsl", "fn phase(wi: vec3f, wo: vec3f) -> f32 { return 1.0; }"),
 ];
 
@@ -385,6 +387,20 @@ fn integrals_of_phase_functions_are_checked_once() {
     assert!(loaded.is_ok() && warnings.len() == 1, "{warnings:?}");
     for part in ["m.pbrt:1:", "loud.wgsl", "integral over the sphere is 12.566", "not 1"] {
         assert!(warnings[0].contains(part), "{warnings:?}");
+    }
+}
+
+#[test]
+fn empty_media_give_a_warning() {
+    for shader in ["negative.wgsl", "root.wgsl"] {
+        let (loaded, warnings) = load(&format!(
+            "WorldBegin MakeNamedMedium \"m\" \"string type\" \"shader\"
+             \"string filename\" \"{shader}\""
+        ));
+        assert!(loaded.is_ok() && warnings.len() == 1, "{shader}: {warnings:?}");
+        for part in ["m.pbrt:1:", "medium \"m\" is 0 everywhere", "NaN and negative"] {
+            assert!(warnings[0].contains(part), "{warnings:?}");
+        }
     }
 }
 

@@ -142,6 +142,16 @@ impl Builder<'_> {
             None => self.warn_unused(entity)?,
         }
         let medium = Medium::new(name.clone(), transform, field, phase);
+        if density.is_some() && medium.is_empty() {
+            self.warn(
+                entity,
+                format!(
+                    "the density of medium \"{name}\" is 0 everywhere; NaN and negative numbers \
+                     count as 0"
+                ),
+                "the medium has no effect",
+            )?;
+        }
         let Some(max) = medium.excessive_density() else { return Ok(medium) };
         let error = match max.is_finite() {
             true => format!(

@@ -191,8 +191,9 @@ impl ParserError<'_> {
                 .and_then(|(min, end)| Some((min, end.parse::<u32>().ok()? - 1)));
             let expected =
                 range.map_or(expected.to_owned(), |(min, max)| format!("{min} to {max}"));
+            let arguments = if expected == "1" { "argument" } else { "arguments" };
             return Some(self.error(
-                format!("`{}` takes {expected} arguments, but is given {found}", self.text(0)),
+                format!("`{}` takes {expected} {arguments}, but is given {found}", self.text(0)),
                 "in this call",
             ));
         }

@@ -169,7 +169,10 @@ impl InvalidFunction<'_> {
         let call = self.locations.first().cloned().unwrap_or_else(|| self.location());
         let (message, location, label, help) = match error {
             CallError::ArgumentCount { required, seen } => (
-                format!("`{name}` takes {required} arguments, but is given {seen}"),
+                format!(
+                    "`{name}` takes {required} {}, but is given {seen}",
+                    if *required == 1 { "argument" } else { "arguments" }
+                ),
                 call,
                 "in this call".to_owned(),
                 None,

@@ -7,7 +7,7 @@ use crate::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
 };
 use crate::compile::Error;
-use crate::frontend::{Settings, Shader};
+use crate::frontend::{Parameter, Settings, Shader};
 use crate::ir::{Function, Port, Type};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
@@ -27,7 +27,7 @@ pub enum InputError {
         /// Names of all inputs.
         inputs: String,
     },
-    /// An input has no values.
+    /// An input has neither values nor a default.
     #[error("the input `{0}` has no values; pass a column for it")]
     Missing(String),
     /// A column is neither as long as the results nor of length 1.
@@ -111,6 +111,8 @@ pub struct CompiledFunction {
     values: Kernel,
     bounds: BoundingKernel,
     is_interval: Vec<bool>,
+    /// The default of each input, if it has one.
+    defaults: Vec<Option<[f32; 1]>>,
 }
 
 impl CompiledFunction {
@@ -148,7 +150,10 @@ impl CompiledFunction {
         let point = derivative::run(&integrand.point, &by, &floats)?;
         let derivatives = integrand.point.outputs.len()..point.outputs.len();
         let outputs: Vec<_> = integrand.outputs.iter().copied().chain(derivatives).collect();
-        Ok(CompiledFunction::new(&point, &inputs, &outputs, &options.bounds, options.target)?)
+        let compiled =
+            CompiledFunction::new(&point, &inputs, &outputs, &options.bounds, options.target)?;
+        let defaults = compiled.inputs.iter().map(|port| default(shader.settable(), port));
+        Ok(CompiledFunction { defaults: defaults.collect(), ..compiled })
     }
 
     /// Compiles some outputs of a point shader, given by their indices.
@@ -167,6 +172,7 @@ impl CompiledFunction {
             values: Kernel::compile(&arena, &passes::lower(&lifted.point), target)?,
             bounds: BoundingKernel::compile(&arena, &lifted, target)?,
             is_interval: inputs.iter().map(|input| input.interval).collect(),
+            defaults: vec![None; inputs.len()],
         })
     }
 
@@ -181,7 +187,7 @@ impl CompiledFunction {
     }
 
     /// Evaluates rows of inputs. Each input has a column with a value for each row, or with one for
-    /// all rows. `results` has a column for each output, whose length is the number of rows.
+    /// all rows; without a column, it has its default. `results` has a column for each output, whose length is the number of rows.
     ///
     /// Integers and bools are passed as floats, here and in [`bound`](Self::bound).
     ///
@@ -287,7 +293,7 @@ impl CompiledFunction {
 
     /// The column and the type of each input.
     fn columns<'c, C>(
-        &self,
+        &'c self,
         named: &'c [(&str, C)],
         column: impl Fn(&'c C) -> &'c [f32],
         rows: usize,
@@ -298,10 +304,14 @@ impl CompiledFunction {
         {
             return Err(unknown(name, inputs));
         }
-        let find = |port: &Port| {
+        let find = |(port, default): (&Port, &'c Option<[f32; 1]>)| {
             let found = named.iter().rev().find(|(name, _)| port.name == *name);
-            let (_, found) = found.ok_or_else(|| InputError::Missing(port.name.clone()))?;
-            match column(found) {
+            let values = match (found, default) {
+                (Some((_, found)), _) => column(found),
+                (None, Some(default)) => default,
+                (None, None) => return Err(InputError::Missing(port.name.clone())),
+            };
+            match values {
                 values if values.len() == rows || values.len() == 1 => Ok((values, port.ty)),
                 values => Err(InputError::Length {
                     name: port.name.clone(),
@@ -310,8 +320,17 @@ impl CompiledFunction {
                 }),
             }
         };
-        Ok(inputs.iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter())
+        let ports = inputs.iter().zip(&self.defaults);
+        Ok(ports.map(find).collect::<Result<Vec<_>, _>>()?.into_iter())
     }
+}
+
+/// The default of a component of a parameter, if `port` is one.
+fn default(parameters: &[Parameter], port: &Port) -> Option<[f32; 1]> {
+    parameters.iter().find_map(|parameter| {
+        let component = parameter.component_names().position(|name| name == port.name)?;
+        Some([parameter.default.as_ref()?[component] as f32])
+    })
 }
 
 fn unknown(name: &str, inputs: &[Port]) -> InputError {

@@ -196,7 +196,7 @@ pub mod testing;
 pub mod texture;
 
 pub use compile::{Error, compile, compile_bounds};
-pub use compiled_function::{CompiledFunction, FunctionOptions};
+pub use compiled_function::{CompiledFunction, FunctionOptions, InputError};
 pub use error::CompileError;
 pub use frontend::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,

@@ -174,6 +174,19 @@ impl LightcutsSettings {
     pub const MAX_POINTS: u32 = 1 << 24;
 }
 
+impl Default for LightcutsSettings {
+    /// Deterministic cuts in which no cluster has an error above 2 %.
+    fn default() -> LightcutsSettings {
+        LightcutsSettings {
+            cut: Cut::Deterministic { error: 0.02, error_mode: ErrorMode::Cluster, max_cut: 1000 },
+            bounds: BoundMode::Related,
+            check_bounds: false,
+            area_points: 1024,
+            environment_points: 1024,
+        }
+    }
+}
+
 /// How lightcuts select the clusters of a cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cut {

@@ -38,7 +38,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// An algorithm that renders a scene.
-pub trait Integrator: Sync {
+pub trait Integrator: Send + Sync {
     /// Returns the name, as on the command line.
     fn name(&self) -> &'static str;
 

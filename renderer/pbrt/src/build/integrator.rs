@@ -329,14 +329,6 @@ mod tests {
         (loaded.settings.integrator, diagnostics.warnings().len())
     }
 
-    const DEFAULT: LightcutsSettings = LightcutsSettings {
-        cut: Cut::Deterministic { error: 0.02, error_mode: ErrorMode::Cluster, max_cut: 1000 },
-        bounds: BoundMode::Related,
-        check_bounds: false,
-        area_points: 1024,
-        environment_points: 1024,
-    };
-
     #[test]
     fn files_set_all_parameters_except_bounds() {
         let method = |text: &str| settings(text, None, LightcutsOverrides::default());
@@ -344,14 +336,22 @@ mod tests {
             (IntegratorSettings { max_depth, method, ..IntegratorSettings::default() }, 0)
         };
         assert_eq!(method(""), expected(5, Method::Path(PathSettings::default())));
-        assert_eq!(method("Integrator \"lightcuts\""), expected(5, Method::Lightcuts(DEFAULT)));
+        assert_eq!(
+            method("Integrator \"lightcuts\""),
+            expected(5, Method::Lightcuts(LightcutsSettings::default()))
+        );
         let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Total, max_cut: 7 };
         let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer maxcut\" 7 \
                     \"string errormode\" \"total\" \"integer areapoints\" 8 \"integer skypoints\" 9";
-        let expected_settings =
-            LightcutsSettings { cut, area_points: 8, environment_points: 9, ..DEFAULT };
+        let expected_settings = LightcutsSettings {
+            cut,
+            area_points: 8,
+            environment_points: 9,
+            ..LightcutsSettings::default()
+        };
         assert_eq!(method(text), expected(3, Method::Lightcuts(expected_settings)));
-        let stochastic = LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..DEFAULT };
+        let stochastic =
+            LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..LightcutsSettings::default() };
         let text = "Integrator \"lightcuts\" \"string mode\" \"stochastic\" \"integer cutsize\" 12 \"float error\" 0.5";
         assert_eq!(method(text), expected(5, Method::Lightcuts(stochastic)));
         assert_eq!(method("Integrator \"lightcuts\" \"float eror\" 0.5").1, 1);
@@ -484,7 +484,7 @@ mod tests {
             bounds: BoundMode::Hand,
             check_bounds: true,
             environment_points: 1,
-            ..DEFAULT
+            ..LightcutsSettings::default()
         };
         assert_eq!(settings(text, None, lightcuts_overrides).0.method, Method::Lightcuts(expected));
         let lightcuts_overrides =
@@ -501,7 +501,7 @@ mod tests {
             (
                 IntegratorSettings {
                     max_depth: 2,
-                    method: Method::Lightcuts(DEFAULT),
+                    method: Method::Lightcuts(LightcutsSettings::default()),
                     ..IntegratorSettings::default()
                 },
                 0

@@ -1,0 +1,167 @@
+"""Scenes, rendering and comparison."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import lightbound
+
+DIFFUSE = """
+struct Material { kd: f32 }
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd / 3.14159265); }
+"""
+
+SPHERE = """
+LookAt 0 0 -5  0 0 0  0 1 0
+Camera "perspective" "float fov" 30
+Film "rgb" "integer xresolution" 32 "integer yresolution" 24
+WorldBegin
+LightSource "infinite" "rgb L" [1 1 1]
+Material "shader" "string filename" "half.wgsl" "float kd" 0.5
+Shape "sphere"
+"""
+
+
+def scene(**options):
+    return lightbound.parse(SPHERE, shaders={"half.wgsl": DIFFUSE}, **options)
+
+
+def test_scene_from_text_is_rendered():
+    loaded = scene(spp=4)
+    assert (loaded.resolution, loaded.spp, loaded.integrator) == ((32, 24), 4, "path")
+    image = lightbound.render(loaded)
+    assert image.shape == (24, 32, 3) and image.dtype == np.float32
+    np.testing.assert_allclose(image[12, 16], 0.5, atol=0.01)
+    np.testing.assert_allclose(image[0, 0], 1.0, atol=1e-6)
+
+
+def test_scene_file_is_rendered(tmp_path):
+    path = tmp_path / "scene.pbrt"
+    path.write_text(SPHERE)
+    (tmp_path / "half.wgsl").write_text(DIFFUSE)
+    image = lightbound.render(path, spp=2)
+    np.testing.assert_array_equal(image, lightbound.render(scene(), spp=2))
+    assert lightbound.load(str(path), resolution=(8, 4)).resolution == (8, 4)
+
+
+def test_pixels_do_not_depend_on_threads():
+    images = [lightbound.render(scene(), spp=8, seed=3, threads=n) for n in (1, 3)]
+    np.testing.assert_array_equal(*images)
+    assert (lightbound.render(scene(), spp=8, seed=4) != images[0]).any()
+
+
+def test_layers_are_arrays():
+    layers = lightbound.render(scene(), spp=4, layers=["beauty", "depth", "normal", "object", "direct"])
+    assert layers["depth"].shape == (24, 32) and 3.9 < layers["depth"][12, 16] < 4.1
+    assert layers["normal"][12, 16, 2] < -0.99
+    assert layers["object"].dtype == np.uint32
+    np.testing.assert_allclose(layers["direct"][12, 16], layers["beauty"][12, 16], rtol=1e-5)
+    cuts = lightbound.render(scene(integrator="lightcuts"), spp=1, layers=["cut_size"])
+    assert cuts["cut_size"][12, 16] >= 1
+
+
+def test_builder_builds_a_furnace():
+    builder = lightbound.SceneBuilder()
+    grey = builder.material(DIFFUSE, kd=0.5)
+    builder.sphere([0, 0, 0], 1, grey)
+    corners = [[-9, -2, -9], [9, -2, -9], [9, -2, 9], [-9, -2, 9]]
+    builder.mesh(corners, [[0, 2, 1], [0, 3, 2]], grey)
+    builder.environment(np.full((4, 8, 3), 2.0))
+    built = builder.build(eye=[0, 0, -4], target=[0, 0, 0], resolution=(16, 16), max_depth=1)
+    image = lightbound.render(built, spp=64)
+    np.testing.assert_allclose(image[0, 0], 2.0, rtol=1e-3)
+    # The lower half of the sphere sees the floor, which is black to direct light.
+    assert image[6, 8, 0] > 0.9 and image[10, 8, 0] < 0.8
+
+
+def test_lights_have_the_stated_power():
+    builder = lightbound.SceneBuilder()
+    white = builder.material(DIFFUSE, kd=1.0)
+    builder.mesh([[-9, 0, -9], [0, 0, 9], [9, 0, -9]], [[0, 1, 2]], white)
+    builder.distant_light([0, 1, 0], 3.0)
+    builder.point_light([0, 2, 0], [4.0, 0.0, 0.0])
+    built = builder.build(eye=[0, 5, 0], target=[0, 0, 0], up=[0, 0, 1], fov=1, resolution=(4, 4))
+    image = lightbound.render(built, spp=4)
+    np.testing.assert_allclose(image[2, 2] * np.pi, [4.0, 3.0, 3.0], rtol=0.01)
+
+
+def test_progress_rises_to_1():
+    calls = []
+    lightbound.render(scene(), spp=4, progress=calls.append)
+    assert calls == sorted(calls) and calls[-1] == 1.0
+
+
+def test_exception_in_progress_ends_the_rendering():
+    def stop(fraction):
+        raise RuntimeError("enough")
+
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="enough"):
+        lightbound.render(scene(), spp=1 << 20, progress=stop)
+    assert time.monotonic() - start < 60
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_ctrl_c_ends_the_rendering():
+    code = f"""
+import lightbound
+scene = lightbound.parse({SPHERE!r}, shaders={{"half.wgsl": {DIFFUSE!r}}})
+lightbound.render(scene, spp=1 << 20, progress=lambda _: print("rendering", flush=True))
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors and process.returncode != 0
+
+
+def test_metrics_are_those_of_the_program():
+    a = np.full((16, 16, 3), 0.5)
+    b = a.copy()
+    b[0, 0] = 1.0
+    metrics = lightbound.compare(a, b, metrics=["mae", "rmse", "max", "differing"])
+    np.testing.assert_allclose(
+        [metrics[name] for name in ["mae", "rmse", "max", "differing"]],
+        [0.5 / 256, 0.5 / 16, 0.5, 1 / 256],
+        rtol=1e-6,
+    )
+    assert lightbound.compare(a, a)["relmse"] == 0
+    assert "hdr-flip" not in lightbound.compare(a[..., 0], b[..., 0])
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: lightbound.load("missing.pbrt"), "missing.pbrt"),
+        (lambda: lightbound.parse('WorldBegin\nShape "spere"'), "spere"),
+        (lambda: lightbound.parse(SPHERE, shaders={"half.wgsl": "fn brdf() {}"}), "half.wgsl"),
+        (lambda: scene(resolution=(0, 1)), "resolution"),
+        (lambda: scene(integrator="paths"), "path"),
+        (lambda: scene(crop=[0.5, 0.5, 0, 1]), "crop"),
+        (lambda: lightbound.render(scene(), spp=0), "spp"),
+        (lambda: lightbound.render(scene(), threads=0), "threads"),
+        (lambda: lightbound.render(scene(), time_limit=0), "time_limit"),
+        (lambda: lightbound.render(scene(), layers=["beuty"]), "beuty"),
+        (lambda: lightbound.compare(np.zeros((2, 2)), np.zeros((2, 3))), "shapes"),
+        (lambda: lightbound.compare(np.zeros((2, 2)), np.zeros((2, 2)), metrics=["x"]), "relmse"),
+        (lambda: lightbound.SceneBuilder().material(DIFFUSE, kd=[1, 2]), "kd"),
+        (lambda: lightbound.SceneBuilder().build(eye=[0, 0, 0], target=[0, 0, 0]), "up"),
+    ],
+)
+def test_wrong_input_is_an_error(call, message):
+    with pytest.raises(lightbound.Error) as error:
+        call()
+    assert message in str(error.value)
+
+
+def test_fallbacks_are_warnings():
+    text = SPHERE.replace('Shape "sphere"', 'Shape "sphere"\nOption "float nothing" 1')
+    with pytest.warns(UserWarning):
+        lightbound.parse(text.replace('Film "rgb"', 'Film "rgb" "float diagonal" 3 "string whatever" "x"'), shaders={"half.wgsl": DIFFUSE})

@@ -2,8 +2,8 @@
 //! reflection divide by the cosine of wi, and the integrand multiplies by it. Interval arithmetic
 //! treats the two as independent, and its bounds are infinite for boxes that touch the horizon.
 //!
-//! The factor m is max(z, 0) or |z|. The quotient may be anywhere in a product, and the divisor d that
-//! depends on z anywhere in a product, as in f · g / (4 · wi.z · wo.z). It is replaced by m / d:
+//! The factor m is max(z, 0) or |z|. The quotient may be anywhere in a product, and the divisor d
+//! that depends on z anywhere in a product, as in f · g / (4 · wi.z · wo.z). It is replaced by m / d:
 //!
 //! | m | d | m / d |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //! Here 0 < ε < c are constants. All of these are monotone in z, so interval arithmetic bounds them
 //! exactly. A select tests z > 0, unless a condition implies it.
 //!
-//! Sums are multiplied term by term if a term cancels. Products with results of an `if` move into its
-//! arms if one cancels and the other yields 0, as in shaders that return 0 below the horizon.
+//! Sums are multiplied term by term if a term cancels. Products with results of an `if` move into
+//! its arms if one cancels and the other yields 0, as in shaders that return 0 below the horizon.
 //!
 //! Values change by rounding, and where they are not finite: n / z may overflow, and ∞ · 0 is NaN.
 
@@ -183,8 +183,8 @@ fn limit(function: &Function, value: Value, expected: Op) -> Option<(Value, f32)
     }
 }
 
-/// The product of the other factors, without one for which the ratio is known; `None` if there is no
-/// other factor.
+/// The product of the other factors, without one for which the ratio is known; `None` if there is
+/// no other factor.
 fn without(builder: &mut Builder, product: Value, cosine: Cosine) -> Option<Value> {
     let function = builder.function();
     if cosine.ratio(function, product).is_some() {
@@ -260,8 +260,8 @@ impl Pass for Cancel<'_> {
 }
 
 impl Cancel<'_> {
-    /// The factor of the product that uses a result, and the new value of its z, if the product moves
-    /// into the arms. z has to be in scope there, so it has to be an input.
+    /// The factor of the product that uses a result, and the new value of its z, if the product
+    /// moves into the arms. z has to be in scope there, so it has to be an input.
     fn factor_of(
         &mut self,
         rewriter: &mut Rewriter<'_>,

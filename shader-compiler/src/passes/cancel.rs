@@ -233,6 +233,10 @@ impl Pass for Cancel<'_> {
     }
 
     fn if_(&mut self, rewriter: &mut Rewriter<'_>, node: &If) {
+        // A node may be rebuilt, in the head of a loop that turns out to exit at once.
+        for (product, _) in node.results.iter().filter_map(|result| self.products.get(result)) {
+            self.moved.remove(product);
+        }
         let cond = rewriter.get(node.cond);
         if rewriter.builder.known_bool(cond).is_some() {
             return rewriter.if_(self, node);

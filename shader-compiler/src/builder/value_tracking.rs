@@ -100,12 +100,18 @@ pub fn float_result(
         Op::Max => match (bound(0), bound(1)) {
             (Some(c), _) => Range::new(c, range(1).hi.max(c)),
             (_, Some(c)) => range(0).max(Range::singleton(c)),
-            _ => Range::new(range(0).lo, range(0).hi.max(range(1).hi)),
+            _ => {
+                let [a, b] = [range(0), range(1)];
+                Range::new(a.lo, a.hi.max(b.hi))
+            }
         },
         Op::Min => match (bound(0), bound(1)) {
             (Some(c), _) => Range::new(range(1).lo.min(c), c),
             (_, Some(c)) => range(0).min(Range::singleton(c)),
-            _ => Range::new(range(0).lo.min(range(1).lo), range(0).hi),
+            _ => {
+                let [a, b] = [range(0), range(1)];
+                Range::new(a.lo.min(b.lo), a.hi)
+            }
         },
         Op::Select => range(1).hull(range(2)),
         _ => {

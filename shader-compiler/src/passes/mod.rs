@@ -10,6 +10,7 @@
 //! function through a [`Builder`], so each of them also performs constant folding, algebraic
 //! simplification, value numbering, loop-invariant code motion and dead code elimination.
 
+pub mod cancel;
 pub mod derivative;
 pub mod expand;
 pub mod factor;
@@ -25,7 +26,8 @@ use crate::ir::{Def, Function, Op, Stmt, verify};
 /// Produces the point shader. Runs all passes that may change values, and others that help both the
 /// analyses and the backend. Keeps composite operations, since analyses interpret them directly.
 pub fn optimize(function: &Function) -> Function {
-    verified(factor::run(&optimize_with(function, Rules::Relaxed)))
+    let function = optimize_with(function, Rules::Relaxed);
+    verified(factor::run(&verified(cancel::run(&function))))
 }
 
 fn optimize_with(function: &Function, rules: Rules) -> Function {

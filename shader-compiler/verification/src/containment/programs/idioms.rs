@@ -18,6 +18,7 @@ pub(super) const IDIOMS: &[(&str, Idiom)] = &[
     ("dielectric Fresnel", dielectric_fresnel),
     ("GGX", ggx),
     ("Smith", smith),
+    ("division by the cosine", division_by_cosine),
     ("Beckmann", beckmann),
     ("Ward", ward),
     ("Phong", phong),
@@ -163,6 +164,20 @@ fn ggx(g: &mut Generator<'_>) {
     };
     let d = g.let_as("d", d, Role::Positive);
     g.let_as("ggx", &a2 / (PI * &d * &d), Role::Positive);
+}
+
+/// A term divided by 4 cos θᵢ cos θₒ, or by cos θᵢ alone, which cancels with the cosine in s.
+fn division_by_cosine(g: &mut Generator<'_>) {
+    let [i, o] = ["wi", "wo"].map(|name| Expr::name(Ty::Vec(3), name).swizzle("z"));
+    let limited = match g.below(4) {
+        0 => i,
+        1 => call("abs", [i]),
+        2 => call("max", [i, g.one_of(&[1e-4, 0.01]).into()]),
+        _ => call("clamp", [i, g.one_of(&[1e-3, 0.1]).into(), 1.0.into()]),
+    };
+    let divisor = if g.once_in(2) { 4.0 * limited * g.divisor(o) } else { limited };
+    let term = g.leaf(Ty::F32, Role::Fraction);
+    g.let_as("over_cosine", term / divisor, Role::Signed);
 }
 
 fn smith(g: &mut Generator<'_>) {

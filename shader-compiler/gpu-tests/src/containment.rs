@@ -79,8 +79,8 @@ fn ordinal(x: f32) -> i64 {
 }
 
 impl Subject {
-    /// Compiles the integrand, density or function of a shader, with bounds that are widened by this
-    /// number of ulps.
+    /// Compiles the integrand, density or function of a shader, with bounds that are widened by
+    /// this number of ulps.
     pub fn new(
         gpu: &Gpu,
         name: &str,

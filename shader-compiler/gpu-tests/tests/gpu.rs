@@ -1,5 +1,5 @@
-//! Programs on the first Vulkan device, which `WGPU_ADAPTER_NAME` may select. Without any, the tests
-//! pass with a message.
+//! Programs on the first Vulkan device, which `WGPU_ADAPTER_NAME` may select. Without any, the
+//! tests pass with a message.
 
 use lightbound_gpu_tests::{Gpu, Source, Subject, Tally};
 use lightbound_shader::Shader;
@@ -82,7 +82,7 @@ fn features_of_the_language_are_within_their_bounds() {
 }
 
 #[test]
-#[ignore = "takes many minutes: cargo test -p lightbound-gpu-tests --release -- --ignored --nocapture"]
+#[ignore = "takes an hour: cargo test -p lightbound-gpu-tests --release -- --ignored --nocapture"]
 fn library_shaders_are_within_their_bounds_100_million_times() {
     let gpu = GPU.as_ref().expect("the long test needs a Vulkan device");
     let tally = check(gpu, "../../assets/shaders", Source::SpirV, ULPS, 2_200_000);

@@ -68,8 +68,8 @@ pub struct Args {
     #[arg(long, value_enum)]
     of: Option<ShaderForm>,
 
-    /// Widen bounds by this number of ulps, in a language for GPUs, whose arithmetic is less precise
-    /// [default: 16]
+    /// Widen bounds by this number of ulps, in a language for GPUs, whose arithmetic is less
+    /// precise [default: 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_ULPS))]
     ulps: Option<u32>,
 
@@ -325,8 +325,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     write_output(text.as_bytes(), output)
 }
 
-/// The bounding shader as a stage shows it: with its own name and with wider bounds in a program for
-/// GPUs.
+/// The bounding shader as a stage shows it: with its own name and with wider bounds in a program
+/// for GPUs.
 pub(super) fn bounding_program(bounding: &Function, stage: Stage, ulps: u32) -> Function {
     if stage.language().is_none() {
         return bounding.clone();

@@ -4,7 +4,8 @@
 //! The function becomes a naga [`Module`](naga::Module), which naga validates and its back ends
 //! write. The module has three parts:
 //!
-//! - the function itself, from a struct of inputs to a struct of outputs, for use in other programs;
+//! - the function itself, from a struct of inputs to a struct of outputs, for use in other
+//!   programs;
 //! - helper functions that it calls: one for each composite operation (`exp`, `atan2`, …), with the
 //!   sequence of basic operations that [`math`](crate::math) defines, bit tricks included;
 //! - a compute entry point, which evaluates the function for rows of inputs in a buffer.
@@ -13,21 +14,20 @@
 //! would not contain them.
 //!
 //! Control flow stays as it is in the IR, unlike in machine code for the CPU, which has
-//! [masks](crate::passes::predication). A GPU masks lanes itself, and skips an arm that no lane of a
-//! group takes.
+//! [masks](crate::passes::predication). A GPU masks lanes itself, and skips an arm that no lane of
+//! a group takes.
 //!
 //! # Differences from the CPU
 //!
 //! The operations are those of the [interpreter](crate::interpreter), but languages for GPUs leave
-//! their precision open: compilers may fuse a product with a sum, flush subnormals to 0, divide with
-//! an error of 2.5 ulps, and assume that there are no NaNs or infinities. Therefore:
+//! their precision open: compilers may fuse a product with a sum, flush subnormals to 0, divide
+//! with an error of 2.5 ulps, and assume that there are no NaNs or infinities. Therefore:
 //!
 //! - tests for NaN are tests of bits, and constants that are not finite are made from their bits;
-//! - `min` and `max` are selects, which define the result for NaN: a NaN that arises only on the GPU
-//!   makes a bound NaN, not wrong;
-//! - SPIR-V forbids fused operations, by a [decoration](spirv) that naga does not write;
-//! - [`widen`] moves bounds apart by a margin, which is not proved. The crate `lightbound-gpu-tests`
-//!   tests it.
+//! - `min` and `max` are selects, which define the result for NaN as on the CPU;
+//! - SPIR-V forbids fused operations, by a decoration that naga does not write;
+//! - [`widen`] moves bounds apart by a margin, which is not proved. The crate
+//!   `lightbound-gpu-tests` tests it.
 
 mod emit;
 mod function;

@@ -12,7 +12,8 @@ const NO_CONTRACTION: u32 = 42;
 /// `OpTypeForwardPointer`. Types follow all decorations.
 const TYPES: std::ops::RangeInclusive<u32> = 19..=39;
 
-/// `OpFNegate`, `OpFAdd`, `OpFSub`, `OpFMul` and `OpFDiv`. Type and result are their first operands.
+/// `OpFNegate`, `OpFAdd`, `OpFSub`, `OpFMul` and `OpFDiv`. Type and result are their first
+/// operands.
 const ARITHMETIC: [u32; 5] = [127, 129, 131, 133, 136];
 
 /// Adds the decorations to a module.

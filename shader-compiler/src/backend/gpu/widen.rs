@@ -4,10 +4,10 @@ use crate::builder::rewrite::append;
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Type, Value};
 
-/// Widens each float bound `b` of a bounding shader, an output called `….lo` or `….hi`, by
-/// `ulps` · (2⁻²³ |b| + 2⁻¹²⁶): at least this number of ulps, but for the rounding of the difference,
-/// and at most twice as much. The second term covers subnormal numbers that become 0. Infinite
-/// bounds and NaN stay.
+/// Widens each float bound `b` of a bounding shader, an output called `….lo` or `….hi`, by `ulps` ·
+/// (2⁻²³ |b| + 2⁻¹²⁶): at least this number of ulps, but for the rounding of the difference, and at
+/// most twice as much. The second term covers subnormal numbers that become 0. Infinite bounds and
+/// NaN stay.
 pub fn widen(bounding: &Function, ulps: u32) -> Function {
     if ulps == 0 {
         return bounding.clone();

@@ -4,6 +4,7 @@
 //! every target to the backend of its machine code; nothing else selects one.
 
 pub mod c;
+pub mod gpu;
 pub mod x86;
 
 use crate::ir::Function;

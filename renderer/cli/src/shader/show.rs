@@ -2,16 +2,18 @@
 //! compilation.
 
 use super::{SourceArgs, output, point_shader};
-use crate::output::to_stdout;
+use crate::output::{OutputFile, to_stdout};
 use crate::variant::{self, Frame, Inputs, VariantArgs};
 use crate::{Error, Exit};
 use clap::ValueEnum;
 use lightbound_image::write::save;
 use lightbound_shader::backend::c::{Intrinsics, Scalar};
+use lightbound_shader::backend::gpu::{self, Language};
 use lightbound_shader::backend::{Backend, x86};
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::Lifted;
 use lightbound_shader::{Entry, Settings, Shader, ShaderKind, Target, passes};
+use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -24,6 +26,8 @@ Examples:
   lightbound shader show ward.wgsl --stage ranges
   lightbound shader show ward.wgsl --explain s.r                  (where its range comes from)
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
+  lightbound shader show ward.wgsl --stage hlsl --of bound --ulps 16      (for a GPU)
+  lightbound shader show ward.wgsl --stage spirv -o ward.spv
 
   lightbound shader show fog.wgsl --stage bounds                (of the density of a medium)
   lightbound shader show sdf.wgsl --stage bounds --entry torus  (of any function)
@@ -32,6 +36,12 @@ The stages from s, or a density, to its bounding shader are ir, interval and bou
 lowered and asm. Comments show known facts about values, and the operation of s that each operation
 of the bounding shader comes from. With --mode related, they also show the relations that tighten
 a value.";
+
+/// Default of `--ulps`.
+pub(super) const DEFAULT_ULPS: u32 = 16;
+
+/// Largest value of `--ulps`, an eighth of the bound.
+const MAX_ULPS: i64 = 1 << 20;
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]
@@ -57,6 +67,11 @@ pub struct Args {
     /// and bounds]
     #[arg(long, value_enum)]
     of: Option<ShaderForm>,
+
+    /// Widen bounds by this number of ulps, in a language for GPUs, whose arithmetic is less
+    /// precise [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_ULPS))]
+    ulps: Option<u32>,
 
     /// Output file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
@@ -93,6 +108,37 @@ pub(super) enum Stage {
     C,
     /// Scalar C, one lane at a time, which compilers may vectorize
     CScalar,
+    /// WGSL, with a compute entry point
+    Wgsl,
+    /// HLSL for shader model 6.0 (compile with dxc -Gis)
+    Hlsl,
+    /// Metal Shading Language (compile with -fno-fast-math -ffp-contract=off)
+    Msl,
+    /// GLSL 4.50
+    Glsl,
+    /// SPIR-V 1.3, a binary file
+    Spirv,
+}
+
+impl Stage {
+    /// The language, if the stage is a program for GPUs.
+    fn language(self) -> Option<Language> {
+        match self {
+            Stage::Wgsl => Some(Language::Wgsl),
+            Stage::Hlsl => Some(Language::Hlsl),
+            Stage::Msl => Some(Language::Msl),
+            Stage::Glsl => Some(Language::Glsl),
+            Stage::Spirv => Some(Language::SpirV),
+            Stage::Ir
+            | Stage::Interval
+            | Stage::Bounds
+            | Stage::Ranges
+            | Stage::Lowered
+            | Stage::Asm
+            | Stage::C
+            | Stage::CScalar => None,
+        }
+    }
 }
 
 /// The function to show.
@@ -191,6 +237,10 @@ impl Args {
             self.frame.map(|_| "--frame"),
             self.variant.first_given(),
         ];
+        if self.ulps.is_some() && (!bounding || self.stage().language().is_none()) {
+            let message = "--ulps applies only to bounding shaders in a language for GPUs";
+            return Err(Error::option(message, "add --of bound --stage wgsl, or omit it"));
+        }
         match options.into_iter().flatten().next() {
             Some(option) if !bounding => {
                 let message = format!("{option} applies only to bounding shaders");
@@ -262,20 +312,61 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             Stage::Bounds => lifted.bounds_text(),
             Stage::Ir => lifted.origins_text(&lifted.function),
             Stage::Lowered => lifted.origins_text(&passes::lower(&lifted.function)),
-            stage => format_stage(&lifted.function, stage, target),
+            stage => {
+                let ulps = args.ulps.unwrap_or(DEFAULT_ULPS);
+                let function = bounding_program(&lifted.function, stage, ulps);
+                return write_stage(&function, stage, target, output);
+            }
         }
     } else {
-        format_stage(&point_shader(&shader, entry.entry(), &settings)?, args.stage(), target)
+        let function = point_shader(&shader, entry.entry(), &settings)?;
+        return write_stage(&function, args.stage(), target, output);
     };
+    write_output(text.as_bytes(), output)
+}
+
+/// The bounding shader as a stage shows it: with its own name and with wider bounds in a program
+/// for GPUs.
+pub(super) fn bounding_program(bounding: &Function, stage: Stage, ulps: u32) -> Function {
+    if stage.language().is_none() {
+        return bounding.clone();
+    }
+    let widened = gpu::widen(bounding, ulps);
+    Function { name: format!("{}_bound", bounding.name), ..widened }
+}
+
+/// Writes an optimized function at a stage that exists for all functions.
+pub(super) fn write_stage(
+    function: &Function,
+    stage: Stage,
+    target: Target,
+    output: Option<OutputFile>,
+) -> Result<Exit, Error> {
+    let Some(language) = stage.language() else {
+        return write_output(format_stage(function, stage, target).as_bytes(), output);
+    };
+    if language == Language::SpirV && output.is_none() && stdout().is_terminal() {
+        let message = "SPIR-V is binary, and would garble the terminal";
+        return Err(Error::option(message, "add --output FILE, or redirect stdout"));
+    }
+    let program = gpu::write(function, language).map_err(|error| Error::Data {
+        message: error.to_string(),
+        help: "choose another language, as in --stage wgsl".into(),
+    })?;
+    write_output(&program, output)
+}
+
+/// Writes a file or to stdout.
+pub(super) fn write_output(bytes: &[u8], output: Option<OutputFile>) -> Result<Exit, Error> {
     match output {
-        Some(output) => output.write(|path| save(path, text.as_bytes()))?,
-        None => _ = to_stdout(text.as_bytes())?,
+        Some(output) => output.write(|path| save(path, bytes))?,
+        None => _ = to_stdout(bytes)?,
     }
     Ok(Exit::Success)
 }
 
-/// Formats an optimized function at a stage that exists for all functions.
-pub(super) fn format_stage(function: &Function, stage: Stage, target: Target) -> String {
+/// The text of an optimized function at a stage for the CPU.
+fn format_stage(function: &Function, stage: Stage, target: Target) -> String {
     let lowered = || passes::lower(function);
     let isa = || target.isa().expect("the caller has checked the target");
     match stage {
@@ -289,6 +380,9 @@ pub(super) fn format_stage(function: &Function, stage: Stage, target: Target) ->
         Stage::CScalar => Scalar { lanes: target.lanes() }.emit(&lowered()),
         Stage::Interval | Stage::Bounds | Stage::Ranges => {
             unreachable!("these stages exist only for bounding shaders")
+        }
+        Stage::Wgsl | Stage::Hlsl | Stage::Msl | Stage::Glsl | Stage::Spirv => {
+            unreachable!("programs for GPUs need not be texts")
         }
     }
 }

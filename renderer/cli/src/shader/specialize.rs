@@ -1,14 +1,12 @@
 //! `lightbound shader specialize`: what code costs if parameters are constants or in ranges.
 
-use super::show::{Stage, format_stage};
+use super::show::{self, Stage};
 use super::values::{self, WordRange};
 use super::{Assignment, SourceArgs, output, parse_assignment};
-use crate::output::to_stdout;
 use crate::{Error, Exit};
 use clap::ValueEnum;
 use lightbound::material::ShaderProfile;
 use lightbound::material::parameters::format_table;
-use lightbound_image::write::save;
 use lightbound_shader::backend::MachineCode;
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges, parameter_bounds};
@@ -83,6 +81,16 @@ enum CodeStage {
     C,
     /// Scalar C, one lane at a time, which compilers may vectorize
     CScalar,
+    /// WGSL, with a compute entry point
+    Wgsl,
+    /// HLSL for shader model 6.0 (compile with dxc -Gis)
+    Hlsl,
+    /// Metal Shading Language (compile with -fno-fast-math -ffp-contract=off)
+    Msl,
+    /// GLSL 4.50
+    Glsl,
+    /// SPIR-V 1.3, a binary file
+    Spirv,
 }
 
 impl From<CodeStage> for Stage {
@@ -93,6 +101,11 @@ impl From<CodeStage> for Stage {
             CodeStage::Asm => Stage::Asm,
             CodeStage::C => Stage::C,
             CodeStage::CScalar => Stage::CScalar,
+            CodeStage::Wgsl => Stage::Wgsl,
+            CodeStage::Hlsl => Stage::Hlsl,
+            CodeStage::Msl => Stage::Msl,
+            CodeStage::Glsl => Stage::Glsl,
+            CodeStage::Spirv => Stage::Spirv,
         }
     }
 }
@@ -118,23 +131,19 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let (settings, set) = args.source.settings(&shader)?;
     let specializer = Specializer::new(&shader, settings)?;
     let steps = steps(&shader, &set, &args.assume)?;
-    let text = match args.stage {
-        Some(stage) => {
-            let (_, known) = steps.last().expect("there is the general step");
-            let [point, bound] = specializer.integrand(known)?;
-            let function = if args.of == Form::Point { &point } else { &bound };
-            format_stage(function, stage.into(), target)
-        }
-        None => {
-            let profile = args.profile.as_deref().map(read_profile).transpose()?;
-            table(&specializer, &steps, profile.as_ref(), isa, target)?
-        }
-    };
-    match output {
-        Some(output) => output.write(|path| save(path, text.as_bytes()))?,
-        None => _ = to_stdout(text.as_bytes())?,
+    if let Some(stage) = args.stage {
+        let (_, known) = steps.last().expect("there is the general step");
+        let [point, bound] = specializer.integrand(known)?;
+        let stage = stage.into();
+        let function = match args.of {
+            Form::Point => point,
+            Form::Bound => show::bounding_program(&bound, stage, show::DEFAULT_ULPS),
+        };
+        return show::write_stage(&function, stage, target, output);
     }
-    Ok(Exit::Success)
+    let profile = args.profile.as_deref().map(read_profile).transpose()?;
+    let text = table(&specializer, &steps, profile.as_ref(), isa, target)?;
+    show::write_output(text.as_bytes(), output)
 }
 
 /// A name, and bounds on each word of the settable parameters.

@@ -24,6 +24,34 @@ fn show_prints_every_stage() {
 }
 
 #[test]
+fn show_writes_programs_for_gpus() {
+    let dir = ShaderDir::new(&lobe_with_defaults());
+    for (stage, mark) in [
+        ("wgsl", "@compute"),
+        ("hlsl", "[numthreads(64, 1, 1)]"),
+        ("msl", "#include <metal_stdlib>"),
+        ("glsl", "#version 450"),
+    ] {
+        let point = dir.stdout("show", &["--stage", stage]);
+        assert!(point.contains(mark) && point.contains("ShadedOutputs"), "{point}");
+        let bound =
+            |ulps: &str| dir.stdout("show", &["--stage", stage, "--of", "bound", "--ulps", ulps]);
+        assert!(bound("1").contains("ShadedBoundOutputs"), "{}", bound("1"));
+        assert_ne!(bound("1"), bound("0"));
+        assert_eq!(bound("16"), dir.stdout("show", &["--stage", stage, "--of", "bound"]));
+        let specialized = dir.stdout("specialize", &["--stage", stage, "--of", "bound"]);
+        assert!(specialized.contains("ShadedBoundOutputs"), "{specialized}");
+    }
+    dir.shader("show", &["--stage", "spirv", "-o", "a.spv"]).assert().success().stdout("");
+    let module = std::fs::read(dir.path("a.spv")).unwrap();
+    assert_eq!(module[..4], 0x0723_0203_u32.to_le_bytes());
+    for args in [&["--stage", "wgsl"][..], &["--stage", "c", "--of", "bound"]] {
+        let args = [args, &["--ulps", "1"]].concat();
+        dir.shader("show", &args).assert().code(2).stderr(contains("--ulps applies only"));
+    }
+}
+
+#[test]
 fn show_reports_missing_code_functions_and_folders() {
     let dir = ShaderDir::new(LOBE);
     for stage in ["asm", "c"] {

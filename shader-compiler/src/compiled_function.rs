@@ -103,28 +103,21 @@ impl FunctionOptions {
     }
 }
 
-/// A function that can be evaluated and bounded, from any thread.
-#[derive(Clone, Debug)]
-pub struct CompiledFunction {
-    inputs: Vec<Port>,
-    outputs: Vec<Port>,
-    values: Kernel,
-    bounds: BoundingKernel,
-    is_interval: Vec<bool>,
+/// A function with its derivatives, as options describe it.
+pub(crate) struct Prepared {
+    pub point: Function,
+    pub inputs: Vec<Input>,
+    /// Indices of its outputs.
+    pub outputs: Vec<usize>,
 }
 
-impl CompiledFunction {
-    /// Compiles the function called `function` of a shader. `name` is the file name, for messages.
-    ///
-    /// # Errors
-    /// If the shader is invalid, if an option names an unknown input, or if a derivative does not
-    /// exist.
-    pub fn compile(
+impl Prepared {
+    pub(crate) fn new(
         name: &str,
         source: &str,
         function: &str,
         options: &FunctionOptions,
-    ) -> Result<CompiledFunction, Error> {
+    ) -> Result<Prepared, Error> {
         let shader = Shader::parse_function(name, source, function)?;
         let integrand = Integrand::new(&shader, &options.settings, Frame::Local)?;
         let mut inputs = integrand.inputs(IntervalInputs::All, options.ranges);
@@ -148,6 +141,33 @@ impl CompiledFunction {
         let point = derivative::run(&integrand.point, &by, &floats)?;
         let derivatives = integrand.point.outputs.len()..point.outputs.len();
         let outputs: Vec<_> = integrand.outputs.iter().copied().chain(derivatives).collect();
+        Ok(Prepared { point, inputs, outputs })
+    }
+}
+
+/// A function that can be evaluated and bounded, from any thread.
+#[derive(Clone, Debug)]
+pub struct CompiledFunction {
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    values: Kernel,
+    bounds: BoundingKernel,
+    is_interval: Vec<bool>,
+}
+
+impl CompiledFunction {
+    /// Compiles the function called `function` of a shader. `name` is the file name, for messages.
+    ///
+    /// # Errors
+    /// If the shader is invalid, if an option names an unknown input, or if a derivative does not
+    /// exist.
+    pub fn compile(
+        name: &str,
+        source: &str,
+        function: &str,
+        options: &FunctionOptions,
+    ) -> Result<CompiledFunction, Error> {
+        let Prepared { point, inputs, outputs } = Prepared::new(name, source, function, options)?;
         Ok(CompiledFunction::new(&point, &inputs, &outputs, &options.bounds, options.target)?)
     }
 
@@ -330,7 +350,7 @@ fn find_inputs(function: &Function, name: &str) -> Result<Vec<usize>, InputError
     if found.is_empty() { Err(unknown(name, &function.inputs)) } else { Ok(found) }
 }
 
-fn to_bits(ty: Type, x: f32) -> u32 {
+pub(crate) fn to_bits(ty: Type, x: f32) -> u32 {
     match ty {
         Type::F32 => x.to_bits(),
         Type::I32 if x < 0.0 => x as i32 as u32,
@@ -345,7 +365,7 @@ fn to_bits(ty: Type, x: f32) -> u32 {
     }
 }
 
-fn from_bits(ty: Type, bits: u32) -> f32 {
+pub(crate) fn from_bits(ty: Type, bits: u32) -> f32 {
     match ty {
         Type::F32 => f32::from_bits(bits),
         Type::I32 => bits as i32 as f32,

@@ -9,8 +9,8 @@ use std::ops::Range;
 /// Maximum number of faults to shrink and report.
 const MAX_REPORTED: usize = 3;
 
-/// Checks the programs generated from a range of seeds.
-fn check(seeds: Range<u64>) {
+/// Checks the programs generated from a range of seeds, as materials or as functions.
+fn check(seeds: Range<u64>, new: fn(u64, &[Target]) -> Trial) {
     let is_native = |target: &Target| target.is_available() && *target != Target::Interpreter;
     let native: Vec<_> = Target::ALL.into_iter().filter(is_native).collect();
     let targets = if native.is_empty() { vec![Target::Interpreter] } else { native };
@@ -18,7 +18,7 @@ fn check(seeds: Range<u64>) {
     let (mut total, mut faulty, mut reports) = (Tally::default(), vec![], String::new());
     let (count, mut unchecked) = (seeds.end - seeds.start, 0);
     for seed in seeds {
-        let trial = Trial::new(seed, &targets);
+        let trial = new(seed, &targets);
         let tally = trial.run(&budget);
         if tally.is_faulty() {
             if faulty.len() < MAX_REPORTED {
@@ -39,22 +39,27 @@ fn check(seeds: Range<u64>) {
 
 #[test]
 fn bounds_of_programs_contain_their_results() {
-    check(0..1000);
+    check(0..1000, Trial::new);
 }
 
 #[test]
 fn bounds_of_more_programs_contain_their_results() {
-    check(1000..2000);
+    check(1000..2000, Trial::new);
+}
+
+#[test]
+fn bounds_of_functions_contain_their_results() {
+    check(0..400, Trial::of_function);
 }
 
 #[test]
 #[ignore = "takes minutes; CI runs it: cargo test -p lightbound-verification --test programs -- --ignored"]
 fn bounds_of_thousands_of_programs_contain_their_results() {
-    check(2000..8000);
+    check(2000..8000, Trial::new);
 }
 
 #[test]
 #[ignore = "takes minutes; CI runs it: cargo test -p lightbound-verification --test programs -- --ignored"]
 fn bounds_of_thousands_of_other_programs_contain_their_results() {
-    check(8000..14000);
+    check(8000..14000, Trial::new);
 }

@@ -66,8 +66,8 @@
 //! [`passes::derivative`] says what the derivative is at kinks and jumps.
 //!
 //! A search that divides boxes again and again, for the zeros of a field or for its image, uses a
-//! [`PrunableFunction`]: what bounds over a box show to be irrelevant there is removed for the boxes
-//! within it. The docs of [`pruning`] have an example.
+//! [`PrunableFunction`]: what bounds over a box show to be irrelevant there is removed for the
+//! boxes within it. The docs of [`pruning`] have an example.
 //!
 //! # Evaluating
 //!

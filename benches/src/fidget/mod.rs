@@ -1,5 +1,5 @@
-//! Pictures of implicit surfaces against Fidget (Keeter), which prunes tapes, too, and compiles them
-//! to machine code.
+//! Pictures of implicit surfaces against Fidget (Keeter), which prunes tapes, too, and compiles
+//! them to machine code.
 //!
 //! Both render the same models in one thread: Prospero, 7,866 operations in two dimensions, and
 //! others as heightmaps with normals. Runs alternate, and the median of the ratios counts.

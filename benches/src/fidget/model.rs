@@ -12,8 +12,8 @@ pub struct ModelError {
     pub message: String,
 }
 
-/// Translates a model to a function `field` of a position in [−1, 1]³. Returns it with its number of
-/// operations.
+/// Translates a model to a function `field` of a position in [−1, 1]³. Returns it with its number
+/// of operations.
 pub fn to_wgsl(text: &str) -> Result<(String, usize), ModelError> {
     let mut wgsl = "fn field(/** range: [-1, 1] */ p: vec3f) -> f32 {\n".to_owned();
     let mut numbers: HashMap<&str, usize> = HashMap::new();

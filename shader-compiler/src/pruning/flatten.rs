@@ -1,5 +1,6 @@
 //! Ifs become selects, however expensive their arms are: pruning removes the arms that no member of
-//! a box takes. A loop in an arm runs only if the arm is taken, since it may not end soon otherwise.
+//! a box takes. A loop in an arm runs only if the arm is taken, since it may not end soon
+//! otherwise.
 
 use crate::builder::rewrite::{Pass, Rewriter, rewrite};
 use crate::builder::{Builder, Rules};

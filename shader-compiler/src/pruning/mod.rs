@@ -1,13 +1,13 @@
 //! Functions that shrink with the box that is looked at.
 //!
-//! Bounds over a box often show which argument of a minimum or maximum is the result for all members,
-//! or which arm of a select or an `if` all of them take. A [`Trace`] records this, and
+//! Bounds over a box often show which argument of a minimum or maximum is the result for all
+//! members, or which arm of a select or an `if` all of them take. A [`Trace`] records this, and
 //! [`Evaluator::prune`] makes from it a [`Tape`] without the arguments and arms that are never
 //! chosen. For members of the box, and boxes within it, a pruned tape computes **the same bits** as
 //! the whole function, often in a small fraction of the time. So a search that divides boxes pays
 //! less and less for each of them (Duff 1992, *Interval Arithmetic and Recursive Subdivision for
-//! Implicit Functions and Constructive Solid Geometry*; Keeter 2020, *Massively Parallel Rendering of
-//! Complex Closed-Form Implicit Surfaces*).
+//! Implicit Functions and Constructive Solid Geometry*; Keeter 2020, *Massively Parallel Rendering
+//! of Complex Closed-Form Implicit Surfaces*).
 //!
 //! Ifs become selects beforehand, and so have a choice each. A loop whose number of iterations is
 //! not known is one step, which is run or removed as a whole.

@@ -1,8 +1,8 @@
 //! The code of steps, for columns of points and of boxes.
 //!
 //! Loops are written out, since closures would be compiled without the target features. Endpoints
-//! are those of the [interval lowerings](crate::interval) with NaN suppressed, except for the sign of
-//! zero.
+//! are those of the [interval lowerings](crate::interval) with NaN suppressed, except for the sign
+//! of zero.
 
 use super::lanes::{LANES, Machine, Words};
 use super::steps::{Code, FIRST_NAN, FLOAT, NONE, Operand, SECOND_NAN, Source, Step};

@@ -57,8 +57,8 @@ fn evaluate(evaluator: &mut Evaluator, tape: &Tape, rows: &[Vec<f32>]) -> Vec<Ve
     (0..rows.len()).map(|row| values.iter().map(|column| column[row]).collect()).collect()
 }
 
-/// Follows random boxes in boxes. Pruned tapes must compute the bits of the interpreter for members,
-/// and bounds must contain them. Returns the number of decided choices.
+/// Follows random boxes in boxes. Pruned tapes must compute the bits of the interpreter for
+/// members, and bounds must contain them. Returns the number of decided choices.
 fn check(point: &Function, inputs: &[Input], whole: &[[f32; 2]], seed: u64) -> usize {
     let outputs: Vec<_> = (0..point.outputs.len()).collect();
     let function = PrunableFunction::new(point, inputs, &outputs);

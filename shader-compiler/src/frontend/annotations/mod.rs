@@ -1,5 +1,5 @@
-//! Annotations in doc comments: ranges, defaults, lobes and facts of parameters, ranges of texels, and
-//! the sides that a material scatters light to.
+//! Annotations in doc comments: ranges, defaults, lobes and facts of parameters, ranges of texels,
+//! and the sides that a material scatters light to.
 //!
 //! ```wgsl
 //! //! sides: both

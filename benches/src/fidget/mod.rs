@@ -14,7 +14,7 @@ mod render;
 
 use crate::arguments::positive;
 use crate::report::{fail, print_machine};
-use lightbound_shader::{CompiledFunction, FunctionOptions, PrunableFunction};
+use lightbound_shader::{FunctionOptions, PrunableFunction};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ struct Picture {
 /// Our side.
 struct Model {
     field: PrunableFunction,
-    gradient: Option<CompiledFunction>,
+    gradient: Option<PrunableFunction>,
     operations: usize,
 }
 
@@ -65,8 +65,8 @@ impl Model {
         let gradient = if flat {
             None
         } else {
-            let options = options.intervals(&[]).gradient(&["p"]);
-            let gradient = CompiledFunction::compile(name, &source, "field", &options);
+            let options = options.gradient(&["p"]);
+            let gradient = PrunableFunction::compile(name, &source, "field", &options);
             Some(gradient.map_err(|error| error.to_string())?)
         };
         Ok((Model { field, gradient, operations }, start.elapsed()))

@@ -1,6 +1,5 @@
 //! Pictures of fields by tapes that are pruned from tile to tile.
 
-use lightbound_shader::CompiledFunction;
 use lightbound_shader::pruning::{Evaluator, MAX_BOXES, PrunableFunction, Tape, Trace};
 
 /// Sizes of tiles in two dimensions, in pixels. Those of the last size are evaluated.
@@ -8,6 +7,9 @@ const TILES_2D: [usize; 2] = [128, 16];
 
 /// The same in three dimensions, in voxels.
 const TILES_3D: [usize; 3] = [64, 16, 4];
+
+/// Size in pixels of tiles for which gradients are pruned.
+const NORMAL_TILE: usize = 16;
 
 /// A tape with the memory for its tiles.
 struct Level {
@@ -160,7 +162,7 @@ pub struct Heightmap {
 }
 
 /// Renders a field in three dimensions. `gradient` has the gradient as outputs 1 to 3.
-pub fn heightmap(field: &PrunableFunction, gradient: &CompiledFunction, size: usize) -> Heightmap {
+pub fn heightmap(field: &PrunableFunction, gradient: &PrunableFunction, size: usize) -> Heightmap {
     let mut volume = Volume {
         axes: Axes { size, flat: false },
         evaluator: Evaluator::new(),
@@ -278,30 +280,61 @@ impl Volume {
         }
     }
 
-    fn normals(&mut self, gradient: &CompiledFunction) -> [Vec<f32>; 3] {
+    /// The gradients at the surface, by tapes that are pruned for the surface in each tile.
+    fn normals(&mut self, gradient: &PrunableFunction) -> [Vec<f32>; 3] {
         let width = self.axes.size;
-        let [xs, ys, zs] = &mut self.positions;
-        xs.clear();
-        ys.clear();
-        zs.clear();
-        let mut pixels = vec![];
-        for (pixel, &depth) in self.depths.iter().enumerate().filter(|(_, depth)| **depth > 0) {
-            pixels.push(pixel);
-            xs.push(self.axes.at(0, pixel % width));
-            ys.push(self.axes.at(1, pixel / width));
-            zs.push(self.axes.at(2, depth as usize - 1));
-        }
-        let mut columns = [(); 4].map(|()| vec![0.0; pixels.len()]);
-        let inputs = [("p.x", &xs[..]), ("p.y", ys), ("p.z", zs)];
-        let mut results = columns.each_mut().map(|column| &mut column[..]);
-        gradient.evaluate(&[], &inputs, &mut results).expect("columns match");
-        [1, 2, 3].map(|axis| {
-            let mut normals = vec![0.0; self.depths.len()];
-            for (&pixel, &x) in pixels.iter().zip(&columns[axis]) {
-                normals[pixel] = x;
+        let count = width.div_ceil(NORMAL_TILE);
+        let mut normals = [(); 3].map(|()| vec![0.0; self.depths.len()]);
+        let (mut trace, mut pruned) = (Trace::default(), gradient.tape().clone());
+        let tiles: Vec<_> =
+            (0..count * count).map(|k| self.surface(k % count, k / count)).collect();
+        let tiles: Vec<_> = tiles.into_iter().filter(|pixels| !pixels.is_empty()).collect();
+        for batch in tiles.chunks(MAX_BOXES) {
+            let mut boxes: [[Vec<f32>; 2]; 3] = Default::default();
+            for positions in batch.iter().map(|pixels| self.positions_of(pixels)) {
+                for (ends, xs) in boxes.iter_mut().zip(&positions) {
+                    ends[0].push(xs.iter().copied().fold(f32::INFINITY, f32::min));
+                    ends[1].push(xs.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+                }
             }
-            normals
-        })
+            let boxes = boxes.each_ref().map(|[lo, hi]| [&lo[..], &hi[..]]);
+            let mut bounds = [(); 4].map(|()| [vec![0.0; batch.len()], vec![0.0; batch.len()]]);
+            let mut results = bounds.each_mut().map(|[lo, hi]| [&mut lo[..], &mut hi[..]]);
+            self.evaluator.bound(gradient.tape(), &[], &boxes, &mut results, &mut trace);
+            for (row, pixels) in batch.iter().enumerate() {
+                self.evaluator.prune_into(gradient.tape(), &trace, row, &mut pruned);
+                let positions = self.positions_of(pixels);
+                let inputs = positions.each_ref().map(|xs| &xs[..]);
+                let mut values = [(); 4].map(|()| vec![0.0; pixels.len()]);
+                let mut results = values.each_mut().map(|column| &mut column[..]);
+                self.evaluator.evaluate(&pruned, &[], &inputs, &mut results);
+                for (normals, values) in normals.iter_mut().zip(&values[1..]) {
+                    for (&pixel, &x) in pixels.iter().zip(values) {
+                        normals[pixel] = x;
+                    }
+                }
+            }
+        }
+        normals
+    }
+
+    /// The pixels of a tile that show the surface.
+    fn surface(&self, i: usize, j: usize) -> Vec<usize> {
+        let width = self.axes.size;
+        let lines = j * NORMAL_TILE..((j + 1) * NORMAL_TILE).min(width);
+        let columns = i * NORMAL_TILE..((i + 1) * NORMAL_TILE).min(width);
+        let pixels = lines.flat_map(|line| columns.clone().map(move |x| line * width + x));
+        pixels.filter(|&pixel| self.depths[pixel] > 0).collect()
+    }
+
+    /// The positions of the surface in pixels.
+    fn positions_of(&self, pixels: &[usize]) -> [Vec<f32>; 3] {
+        let width = self.axes.size;
+        [
+            pixels.iter().map(|pixel| self.axes.at(0, pixel % width)).collect(),
+            pixels.iter().map(|pixel| self.axes.at(1, pixel / width)).collect(),
+            pixels.iter().map(|&p| self.axes.at(2, self.depths[p] as usize - 1)).collect(),
+        ]
     }
 }
 
@@ -340,7 +373,7 @@ mod tests {
     fn heightmaps_have_the_first_voxel_inside() {
         let (size, axes) = (64, Axes { size: 64, flat: false });
         let options = FunctionOptions::default().gradient(&["p"]);
-        let gradient = CompiledFunction::compile("ball.wgsl", BALL, "field", &options).unwrap();
+        let gradient = PrunableFunction::compile("ball.wgsl", BALL, "field", &options).unwrap();
         let field = field();
         let heightmap = heightmap(&field, &gradient, size);
         for pixel in (0..size * size).step_by(61) {

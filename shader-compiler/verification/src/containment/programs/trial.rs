@@ -74,7 +74,10 @@ impl Trial {
     /// Creates the trial of a program as a function that is no material: its arguments are any
     /// vectors, and its result is not multiplied by a cosine.
     pub fn of_function(seed: u64, targets: &[Target]) -> Trial {
-        Trial { is_function: true, frame: Frame::Local, ..Trial::new(seed, targets) }
+        let mut trial = Trial::new(seed, targets);
+        // Functions have no sides.
+        trial.module.two_sided = false;
+        Trial { is_function: true, frame: Frame::Local, ..trial }
     }
 
     /// Returns the seed of the program and of the settings.

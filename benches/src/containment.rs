@@ -28,6 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound-benches containment --checks 1e9 --seed 1
   lightbound-benches containment --programs 1e5 --checks 1e10
+  lightbound-benches containment --programs 1e5 --functions --checks 1e9
   lightbound-benches containment --exhaustive --only sqrt
 
 A check compares one result, for one member of a box, with the bounds of one bounding shader. A
@@ -35,7 +36,8 @@ result counts once for each bounding shader, and for each number of parts into w
 split. The exit status is 0 if no fault is found.
 
 Columns of the table:
-  subject     an operation, a shader, or random functions; with --programs, the frame of directions
+  subject     an operation, a shader, or random functions; with --programs, a material and the
+              frame of its directions, or a function
   checks      as above
   related     checks of related bounds, included in checks
   skipped     results not checked and not included in checks: a NaN occurs in a mode that ignores
@@ -72,6 +74,9 @@ pub struct Args {
     /// over them
     #[arg(long, value_parser = count, conflicts_with_all = ["exhaustive", "only"])]
     programs: Option<u64>,
+    /// With `--programs`: as functions that are no materials, whose arguments are any vectors
+    #[arg(long, requires = "programs")]
+    functions: bool,
     /// Check unary operations on all boxes of one word and of two adjacent words, and on some
     /// larger boxes; `--checks` has no effect
     #[arg(long)]
@@ -402,7 +407,7 @@ fn run_sessions(
 
 /// Columns of the table of programs.
 const PROGRAM_TITLES: [&str; 12] = [
-    "frame",
+    "subject",
     "programs",
     "checks",
     "related",
@@ -427,7 +432,8 @@ fn programs(args: &Args, count: u64) -> ExitCode {
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let (started, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
     let work = |index: usize| {
-        let trial = Trial::new(seed_of(index), &targets);
+        let new = if args.functions { Trial::of_function } else { Trial::new };
+        let trial = new(seed_of(index), &targets);
         let tally = trial.run(&effort);
         let mut kinds = vec![];
         for fault in &tally.faults {
@@ -437,7 +443,7 @@ fn programs(args: &Args, count: u64) -> ExitCode {
                 eprintln!("program {index}, seed {}:\n{}", trial.seed(), report(&small, &found));
             }
         }
-        (format!("{:?}", trial.frame()), Tally { faults: vec![], ..tally })
+        (trial.kind().to_owned(), Tally { faults: vec![], ..tally })
     };
     let proceed = |_: &Tally| started.fetch_add(1, Ordering::Relaxed) < count;
     let fraction = || Some(started.load(Ordering::Relaxed) as f64 / count as f64);
@@ -446,8 +452,8 @@ fn programs(args: &Args, count: u64) -> ExitCode {
     });
     print_head(&PROGRAM_TITLES.map(String::from));
     let (mut total, mut programs) = (Tally::default(), 0);
-    for (frame, (tally, count)) in table {
-        print_programs(&frame, count, &tally);
+    for (kind, (tally, count)) in table {
+        print_programs(&kind, count, &tally);
         programs += count;
         total.add(tally);
     }
@@ -455,7 +461,7 @@ fn programs(args: &Args, count: u64) -> ExitCode {
     if total.is_faulty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn print_programs(frame: &str, programs: u64, tally: &Tally) {
+fn print_programs(kind: &str, programs: u64, tally: &Tally) {
     let Tally {
         checks,
         related,
@@ -482,7 +488,7 @@ fn print_programs(frame: &str, programs: u64, tally: &Tally) {
         rejected,
         panics,
     ];
-    print_row(std::iter::once(frame.to_owned()).chain(counts.map(|count| count.to_string())));
+    print_row(std::iter::once(kind.to_owned()).chain(counts.map(|count| count.to_string())));
 }
 
 /// One in this many blocks is checked with windows of 1, 2, 4, … 65536 words, the others only with

@@ -15,6 +15,7 @@ mod differential;
 mod evaluate;
 mod executed;
 mod fairness;
+mod fidget;
 #[allow(unsafe_code, reason = "calls code of C compilers")]
 mod foreign;
 mod implicit;
@@ -49,6 +50,7 @@ enum Command {
     Evaluate(evaluate::Args),
     Executed(executed::Args),
     Fairness(fairness::Args),
+    Fidget(fidget::Args),
     Implicit(implicit::Args),
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Executed(args) => executed::run(&args),
         Command::Fairness(args) => fairness::run(&args),
+        Command::Fidget(args) => fidget::run(&args),
         Command::Implicit(args) => implicit::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
@@ -114,6 +117,7 @@ mod tests {
             "code --rounds 0",
             "fairness nosuch",
             "fairness --rounds 0",
+            "fidget --models x --runs 0",
             "compile --runs 0",
             "compile --statements 1000,0",
             "evaluate --rounds 0",

@@ -13,6 +13,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Input, Options};
 use crate::passes::{self, derivative};
+use crate::relations::{Axis, Relations};
 use crate::target::Target;
 use crate::texture::Texture;
 
@@ -54,6 +55,17 @@ pub enum InputError {
          the function is compiled"
     )]
     NotInterval(String),
+    /// An input that is declared a unit vector is none.
+    #[error("row {row}: {message}")]
+    Precondition {
+        /// Index of the row.
+        row: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// An input that should be a unit vector does not have three floats.
+    #[error("the input `{0}` is not a `vec3f`, so it cannot be a unit vector")]
+    NotVector(String),
     /// An input to differentiate by is not a float.
     #[error("the input `{0}` is not a float, so it has no derivative")]
     NotFloat(String),
@@ -67,6 +79,9 @@ pub struct FunctionOptions {
     pub intervals: Option<Vec<String>>,
     /// Inputs by which all float outputs are differentiated, named likewise.
     pub gradient: Vec<String>,
+    /// Inputs that are unit vectors, besides those declared with `fact: unit`. Only
+    /// [related](crate::relations) bounds depend on it.
+    pub unit: Vec<String>,
     /// Static bounds on inputs.
     pub ranges: Ranges,
     /// Settings of the front end.
@@ -82,6 +97,7 @@ impl Default for FunctionOptions {
         FunctionOptions {
             intervals: None,
             gradient: vec![],
+            unit: vec![],
             ranges: Ranges::Declared,
             settings: Settings::default(),
             bounds: Options::default(),
@@ -100,6 +116,74 @@ impl FunctionOptions {
     /// Adds derivatives by these inputs to the outputs.
     pub fn gradient(self, names: &[&str]) -> FunctionOptions {
         FunctionOptions { gradient: names.iter().map(|&name| name.to_owned()).collect(), ..self }
+    }
+
+    /// States that these inputs are unit vectors, to the precision of
+    /// [`Axis`](crate::relations::Axis), and enables the relations that use it.
+    pub fn unit(self, names: &[&str]) -> FunctionOptions {
+        let unit = names.iter().map(|&name| name.to_owned()).collect();
+        let bounds = Options { relations: Relations::all(), ..self.bounds };
+        FunctionOptions { unit, bounds, ..self }
+    }
+}
+
+/// A function with its derivatives, as options describe it.
+pub(crate) struct Prepared {
+    pub point: Function,
+    pub inputs: Vec<Input>,
+    /// Indices of its outputs.
+    pub outputs: Vec<usize>,
+    /// The default of each input, if it has one.
+    pub defaults: Vec<Option<[f32; 1]>>,
+}
+
+impl Prepared {
+    pub(crate) fn new(
+        name: &str,
+        source: &str,
+        function: &str,
+        options: &FunctionOptions,
+    ) -> Result<Prepared, Error> {
+        let shader = Shader::parse_function(name, source, function)?;
+        let integrand = Integrand::new(&shader, &options.settings, Frame::Local)?;
+        let mut inputs = integrand.inputs(IntervalInputs::All, options.ranges);
+        if let Some(names) = &options.intervals {
+            inputs.iter_mut().for_each(|input| input.interval = false);
+            for name in names {
+                for input in find_inputs(&integrand.point, name)? {
+                    inputs[input].interval = true;
+                }
+            }
+        }
+        for name in &options.unit {
+            let found = find_inputs(&integrand.point, name)?;
+            let are_floats = found.iter().all(|&k| integrand.point.inputs[k].ty == Type::F32);
+            if found.len() != 3 || !are_floats {
+                return Err(InputError::NotVector(name.clone()).into());
+            }
+            if inputs[found[0]].axis.is_some() {
+                continue;
+            }
+            let axes = inputs.iter().filter_map(|input| input.axis);
+            let vector = axes.map(|axis| axis.vector + 1).max().unwrap_or(0);
+            for (component, k) in found.into_iter().enumerate() {
+                inputs[k].axis = Some(Axis { vector, component, frame: false, above: false });
+            }
+        }
+        let mut by = vec![];
+        for name in &options.gradient {
+            by.extend(find_inputs(&integrand.point, name)?);
+        }
+        if let Some(&input) = by.iter().find(|&&k| integrand.point.inputs[k].ty != Type::F32) {
+            return Err(InputError::NotFloat(integrand.point.inputs[input].name.clone()).into());
+        }
+        let floats = |&output: &usize| integrand.point.outputs[output].ty == Type::F32;
+        let floats: Vec<_> = integrand.outputs.iter().copied().filter(floats).collect();
+        let point = derivative::run(&integrand.point, &by, &floats)?;
+        let derivatives = integrand.point.outputs.len()..point.outputs.len();
+        let outputs: Vec<_> = integrand.outputs.iter().copied().chain(derivatives).collect();
+        let defaults = point.inputs.iter().map(|port| default(shader.settable(), port)).collect();
+        Ok(Prepared { point, inputs, outputs, defaults })
     }
 }
 
@@ -127,33 +211,11 @@ impl CompiledFunction {
         function: &str,
         options: &FunctionOptions,
     ) -> Result<CompiledFunction, Error> {
-        let shader = Shader::parse_function(name, source, function)?;
-        let integrand = Integrand::new(&shader, &options.settings, Frame::Local)?;
-        let mut inputs = integrand.inputs(IntervalInputs::All, options.ranges);
-        if let Some(names) = &options.intervals {
-            inputs.iter_mut().for_each(|input| input.interval = false);
-            for name in names {
-                for input in find_inputs(&integrand.point, name)? {
-                    inputs[input].interval = true;
-                }
-            }
-        }
-        let mut by = vec![];
-        for name in &options.gradient {
-            by.extend(find_inputs(&integrand.point, name)?);
-        }
-        if let Some(&input) = by.iter().find(|&&k| integrand.point.inputs[k].ty != Type::F32) {
-            return Err(InputError::NotFloat(integrand.point.inputs[input].name.clone()).into());
-        }
-        let floats = |&output: &usize| integrand.point.outputs[output].ty == Type::F32;
-        let floats: Vec<_> = integrand.outputs.iter().copied().filter(floats).collect();
-        let point = derivative::run(&integrand.point, &by, &floats)?;
-        let derivatives = integrand.point.outputs.len()..point.outputs.len();
-        let outputs: Vec<_> = integrand.outputs.iter().copied().chain(derivatives).collect();
+        let Prepared { point, inputs, outputs, defaults } =
+            Prepared::new(name, source, function, options)?;
         let compiled =
             CompiledFunction::new(&point, &inputs, &outputs, &options.bounds, options.target)?;
-        let defaults = compiled.inputs.iter().map(|port| default(shader.settable(), port));
-        Ok(CompiledFunction { defaults: defaults.collect(), ..compiled })
+        Ok(CompiledFunction { defaults, ..compiled })
     }
 
     /// Compiles some outputs of a point shader, given by their indices.
@@ -231,7 +293,8 @@ impl CompiledFunction {
     /// treated.
     ///
     /// # Errors
-    /// If the columns do not match the function, or if the endpoints of a scalar input differ.
+    /// If the columns do not match the function, if the endpoints of a scalar input differ, or if a
+    /// box has no unit vector for an input that is one, and bounds depend on it.
     ///
     /// # Panics
     /// If there are fewer textures than the function reads.
@@ -259,6 +322,15 @@ impl CompiledFunction {
                     return Err(InputError::NotInterval(self.inputs[input].name.clone()));
                 }
                 batch.set_bits(row, input, [low, high].map(|x| to_bits(ty, x)));
+            }
+        }
+        if let Some(precondition) = self.bounds.precondition() {
+            for row in 0..rows {
+                let ends = |input| batch.endpoints(row, input);
+                precondition.check(ends).map_err(|error| InputError::Precondition {
+                    row,
+                    message: error.to_string(),
+                })?;
             }
         }
         let mut bounds = BoundsBatch::new(&self.bounds, rows);
@@ -349,7 +421,7 @@ fn find_inputs(function: &Function, name: &str) -> Result<Vec<usize>, InputError
     if found.is_empty() { Err(unknown(name, &function.inputs)) } else { Ok(found) }
 }
 
-fn to_bits(ty: Type, x: f32) -> u32 {
+pub(crate) fn to_bits(ty: Type, x: f32) -> u32 {
     match ty {
         Type::F32 => x.to_bits(),
         Type::I32 if x < 0.0 => x as i32 as u32,
@@ -364,7 +436,7 @@ fn to_bits(ty: Type, x: f32) -> u32 {
     }
 }
 
-fn from_bits(ty: Type, bits: u32) -> f32 {
+pub(crate) fn from_bits(ty: Type, bits: u32) -> f32 {
     match ty {
         Type::F32 => f32::from_bits(bits),
         Type::I32 => bits as i32 as f32,
@@ -480,6 +552,51 @@ mod tests {
         let mut results = bounds.each_mut().map(|[low, high]| [&mut low[..], &mut high[..]]);
         let error = function.bound(&[], &ends, &mut results).unwrap_err();
         assert_eq!(error, InputError::NotInterval("b.x".to_owned()));
+    }
+
+    /// The bounds on the squared length of a vector in a box around +z.
+    fn squared_length(declaration: &str, options: &FunctionOptions) -> Result<[f32; 2], Error> {
+        let source =
+            format!("fn f(s: f32, {declaration} n: vec3f) -> f32 {{ return s * dot(n, n); }}");
+        let function = CompiledFunction::compile("f.wgsl", &source, "f", options)?;
+        let ends: [[&[f32]; 2]; 4] =
+            [[&[1.0], &[1.0]], [&[-0.1], &[0.2]], [&[-0.3], &[0.1]], [&[0.8], &[1.0]]];
+        let boxes: Vec<_> = ["s", "n.x", "n.y", "n.z"].into_iter().zip(ends).collect();
+        let (mut low, mut high) = ([0.0], [0.0]);
+        function.bound(&[], &boxes, &mut [[&mut low, &mut high]])?;
+        Ok([low[0], high[0]])
+    }
+
+    #[test]
+    fn related_bounds_use_unit_vectors_from_declarations_and_options() {
+        let related = Options { relations: Relations::all(), ..Options::default() };
+        let related = FunctionOptions { bounds: related, ..FunctionOptions::default() };
+        let unknown = squared_length("", &related).unwrap();
+        assert!(unknown[0] < 0.7 && unknown[1] > 1.1, "{unknown:?}");
+        let declared = squared_length("/** fact: unit */", &related).unwrap();
+        let stated = squared_length("", &FunctionOptions::default().unit(&["n"])).unwrap();
+        let both = squared_length("/** fact: unit */", &related.unit(&["n"])).unwrap();
+        for [low, high] in [declared, stated, both] {
+            assert!(low <= 1.0 - f32::EPSILON && high >= 1.0 + f32::EPSILON, "{low}..{high}");
+            assert!(low > 1.0 - 2e-6 && high < 1.0 + 2e-6, "{low}..{high}");
+        }
+        // Optimized bounds hold for all vectors.
+        let optimized = squared_length("/** fact: unit */", &FunctionOptions::default()).unwrap();
+        assert_eq!(optimized, unknown);
+    }
+
+    #[test]
+    fn boxes_without_unit_vectors_and_other_inputs_are_errors() {
+        let options = FunctionOptions::default().unit(&["n"]);
+        let source = "fn f(a: vec2f, n: vec3f) -> f32 { return a.x * n.x; }";
+        let function = CompiledFunction::compile("f.wgsl", source, "f", &options).unwrap();
+        let one: [&[f32]; 2] = [&[0.5]; 2];
+        let boxes = ["a.x", "a.y", "n.x", "n.y", "n.z"].map(|name| (name, one));
+        let (mut low, mut high) = ([0.0], [0.0]);
+        let error = function.bound(&[], &boxes, &mut [[&mut low, &mut high]]).unwrap_err();
+        assert!(error.to_string().starts_with("row 0: n is not a unit vector"), "{error}");
+        let error = CompiledFunction::compile("f.wgsl", source, "f", &options.unit(&["a"]));
+        assert!(error.unwrap_err().to_string().contains("`a` is not a `vec3f`"));
     }
 
     #[test]

@@ -65,6 +65,10 @@
 //!
 //! [`passes::derivative`] says what the derivative is at kinks and jumps.
 //!
+//! A search that divides boxes again and again, for the zeros of a field or for its image, uses a
+//! [`PrunableFunction`]: what bounds over a box show to be irrelevant there is removed for the
+//! boxes within it. The docs of [`pruning`] have an example.
+//!
 //! # Evaluating
 //!
 //! [`compile()`] generates code for the fastest target of this machine, and [`Kernel::evaluate`]
@@ -185,6 +189,7 @@ pub mod lift;
 pub mod math;
 pub mod medium;
 pub mod passes;
+pub mod pruning;
 pub mod random;
 mod range;
 pub mod relations;
@@ -203,5 +208,6 @@ pub use frontend::{
 };
 pub use jit::Arena;
 pub use kernel::{Batch, InstrumentedKernel, Kernel};
+pub use pruning::PrunableFunction;
 pub use target::Target;
 pub use texture::Texture;

@@ -289,8 +289,11 @@ impl Integrand {
     /// Which component of which unit vector an input is, if any. Directions come first, then the
     /// frame.
     fn axis(&self, input: usize) -> Option<Axis> {
+        if self.kind == ShaderKind::Function {
+            return self.axis_of_fact(input);
+        }
         let vectors = match (self.kind, self.frame) {
-            (ShaderKind::Density | ShaderKind::Function, _) => 0,
+            (ShaderKind::Density, _) => 0,
             (_, Frame::Local) => 2,
             (_, Frame::World) => 5,
         };
@@ -301,6 +304,21 @@ impl Integrand {
             frame: vector >= 2,
             above: vector == 1 && self.sides == SurfaceSides::One,
         })
+    }
+
+    /// The same for an input of a function, whose unit vectors are declared.
+    fn axis_of_fact(&self, input: usize) -> Option<Axis> {
+        let (mut first, mut vector) = (0, 0);
+        for parameter in self.arguments.iter().chain(&self.parameters) {
+            let component = input - first;
+            if component < parameter.size {
+                let axis = Axis { vector, component, frame: false, above: false };
+                return parameter.is_unit.then_some(axis);
+            }
+            first += parameter.size;
+            vector += usize::from(parameter.is_unit);
+        }
+        None
     }
 
     /// Derives the bounding shader.
@@ -548,7 +566,7 @@ impl BoxBatch {
     }
 
     /// The endpoints of a float input.
-    fn endpoints(&self, row: usize, input: usize) -> [f32; 2] {
+    pub(crate) fn endpoints(&self, row: usize, input: usize) -> [f32; 2] {
         let (port, interval) = self.inputs[input];
         [port, if interval { port + 1 } else { port }].map(|port| self.batch.get(row, port))
     }

@@ -180,6 +180,8 @@ pub struct Parameter {
     /// Whether it is an albedo of the diffuse lobe: if all of these are 0, the BRDF is that of the
     /// other lobes.
     pub is_diffuse: bool,
+    /// Whether it is a unit vector: [`Axis`](crate::relations::Axis) says how precisely.
+    pub is_unit: bool,
 }
 
 /// Scalar types of parameters.

@@ -33,16 +33,18 @@ pub(super) enum Clause {
     Range,
     Default,
     Lobe,
+    Fact,
 }
 
 impl Clause {
-    pub const ALL: [Clause; 3] = [Clause::Range, Clause::Default, Clause::Lobe];
+    pub const ALL: [Clause; 4] = [Clause::Range, Clause::Default, Clause::Lobe, Clause::Fact];
 
     pub fn name(self) -> &'static str {
         match self {
             Clause::Range => "range",
             Clause::Default => "default",
             Clause::Lobe => "lobe",
+            Clause::Fact => "fact",
         }
     }
 
@@ -55,12 +57,16 @@ impl Clause {
                 "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector"
             }
             Clause::Lobe => "albedos of the diffuse lobe have `lobe: diffuse`",
+            Clause::Fact => "unit vectors have `fact: unit`",
         }
     }
 }
 
 /// The value of [`Clause::Lobe`].
 const DIFFUSE: &str = "diffuse";
+
+/// The value of [`Clause::Fact`].
+const UNIT: &str = "unit";
 
 /// A number and its location.
 pub(super) struct Literal {
@@ -239,6 +245,8 @@ pub(super) struct Clauses {
     pub default: Option<(Vec<Literal>, SourceRange)>,
     /// Location of `lobe: diffuse`.
     pub lobe: Option<SourceRange>,
+    /// Location of `fact: unit`.
+    pub unit: Option<SourceRange>,
 }
 
 /// A range as written: its endpoints, and whether it includes them.
@@ -250,7 +258,8 @@ pub(super) struct RangeClause {
 /// Finds the first clause in a line; returns the positions where its name and its value start.
 ///
 /// Also finds `range [0, 1]` and `default = 2`, with `None` for the value, so that the caller can
-/// report the missing colon. A lobe is a clause only with its value: "of the lobe:" is prose.
+/// report the missing colon. A lobe or a fact is a clause only with its value: "of the lobe:" is
+/// prose.
 pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
     let mut words = line.char_indices().filter(|&(k, c)| {
         let previous = line[..k].chars().next_back();
@@ -264,7 +273,11 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
                 .is_some_and(|word| word.eq_ignore_ascii_case(clause.name()));
             let after = rest.get(clause.name().len()..).unwrap_or_default();
             name && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
-                && (*clause != Clause::Lobe || is_diffuse(after))
+                && match clause {
+                    Clause::Range | Clause::Default => true,
+                    Clause::Lobe => has_value(after, DIFFUSE),
+                    Clause::Fact => has_value(after, UNIT),
+                }
         })?;
         let rest = &line[start + clause.name().len()..];
         let value = rest.trim_start();
@@ -273,7 +286,7 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
         }
         let looks_like_clause = match clause {
             Clause::Range => value.starts_with(['[', '(', '=']),
-            Clause::Lobe => false,
+            Clause::Lobe | Clause::Fact => false,
             Clause::Default => {
                 value.starts_with('=') || value.starts_with(|c: char| c.is_ascii_digit())
             }
@@ -282,10 +295,10 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
     })
 }
 
-/// Returns whether a text begins with a colon and the word `diffuse`.
-fn is_diffuse(text: &str) -> bool {
+/// Returns whether a text begins with a colon and a word.
+fn has_value(text: &str, word: &str) -> bool {
     let value = text.trim_start().strip_prefix(':').map(str::trim_start);
-    let after = value.and_then(|value| value.strip_prefix(DIFFUSE));
+    let after = value.and_then(|value| value.strip_prefix(word));
     after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
@@ -314,6 +327,10 @@ pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, 
                 Clause::Lobe => {
                     cursor.skip(DIFFUSE);
                     clauses.lobe.replace(name.start..cursor.at)
+                }
+                Clause::Fact => {
+                    cursor.skip(UNIT);
+                    clauses.unit.replace(name.start..cursor.at)
                 }
                 Clause::Default => {
                     let default = if cursor.skip("[") || cursor.skip("(") {

@@ -1,5 +1,5 @@
-//! Annotations in doc comments: ranges, defaults and lobes of parameters, ranges of texels, and the
-//! sides that a material scatters light to.
+//! Annotations in doc comments: ranges, defaults, lobes and facts of parameters, ranges of texels,
+//! and the sides that a material scatters light to.
 //!
 //! ```wgsl
 //! //! sides: both
@@ -13,6 +13,8 @@
 //!     kd: vec3f,
 //!     /// Slope, downwards. range: (-inf, 0)
 //!     slope: f32,
+//!     /// Direction of the fibres, in functions that are no materials. fact: unit
+//!     fibre: vec3f,
 //! }
 //!
 //! /// Luminances. range: [0, 1e4]
@@ -35,6 +37,7 @@ pub(super) use unknown::unknown_clauses;
 
 use super::lexer::SourceRange;
 use super::{Parameter, Scalar, ShaderError, Source};
+use crate::relations::UNIT_LENGTH_SLACK;
 use clauses::{Clause, Literal, Number, RangeClause, clauses, find_clause, lines};
 
 /// Formats a number for messages.
@@ -92,12 +95,10 @@ fn convert(
     if !(lo..=hi).contains(&x) {
         let help = match clause {
             Clause::Range => "write `inf` or `-inf` if the range is unbounded".to_owned(),
-            Clause::Default | Clause::Lobe if scalar == Scalar::F32 => {
+            _ if scalar == Scalar::F32 => {
                 format!("`f32` ranges from {lo:e} to {hi:e}")
             }
-            Clause::Default | Clause::Lobe => {
-                format!("`{}` ranges from {lo} to {hi}", scalar.name())
-            }
+            _ => format!("`{}` ranges from {lo} to {hi}", scalar.name()),
         };
         return Err(error(format!(
             "`{}` is out of range for the type",
@@ -183,6 +184,9 @@ pub(super) fn parameter(
     if let Some(location) = &clauses.lobe {
         check_lobe(source, scalar, range, location)?;
     }
+    if let Some(location) = &clauses.unit {
+        check_unit(source, scalar, size, default.as_deref(), location)?;
+    }
     let is_diffuse = clauses.lobe.is_some();
     Ok(Parameter {
         name: name.to_owned(),
@@ -192,7 +196,32 @@ pub(super) fn parameter(
         range,
         default,
         is_diffuse,
+        is_unit: clauses.unit.is_some(),
     })
+}
+
+/// Rejects a unit vector of another type, or with a default that is none.
+fn check_unit(
+    source: &Source,
+    scalar: Scalar,
+    size: usize,
+    default: Option<&[f64]>,
+    location: &SourceRange,
+) -> Result<(), ShaderError> {
+    if (scalar, size) != (Scalar::F32, 3) {
+        let error = source
+            .error("only a `vec3f` can be a unit vector")
+            .at(location.clone(), "of a parameter of another type");
+        return Err(error.help("remove `fact: unit`, or declare a `vec3f`"));
+    }
+    let squares = default.map_or(1.0, |default| default.iter().map(|x| x * x).sum());
+    if (squares - 1.0).abs() <= UNIT_LENGTH_SLACK {
+        return Ok(());
+    }
+    let error = source
+        .error(format!("the default is no unit vector: the square of its length is {squares}"))
+        .at(location.clone(), "but this says that it is one");
+    Err(error.help("divide the default by its length, to seven digits"))
 }
 
 /// Rejects a diffuse parameter that cannot be 0.
@@ -463,6 +492,29 @@ mod tests {
                 .expect("prose")
                 .default,
             None
+        );
+    }
+
+    #[test]
+    fn facts_belong_to_vectors_of_functions_and_match_defaults() {
+        let argument = |comment: &str, ty: &str| {
+            let text = format!("fn f(/** {comment} */ n: {ty}) -> f32 {{ return 1.0; }}");
+            let shader = Shader::parse_function("test.wgsl", &text, "f")?;
+            Ok::<_, ShaderError>(shader.arguments()[0].clone())
+        };
+        let unit = argument("Axis. fact: unit, default: (0.6, 0, 0.8)", "vec3f").unwrap();
+        assert!(unit.is_unit && unit.doc == "Axis.");
+        assert!(!argument("A fact: unity", "vec3f").unwrap().is_unit);
+        let message = |comment: &str, ty: &str| argument(comment, ty).unwrap_err().message;
+        assert_eq!(message("fact: unit", "vec2f"), "only a `vec3f` can be a unit vector");
+        assert_eq!(
+            message("fact: unit, default: (1, 1, 0)", "vec3f"),
+            "the default is no unit vector: the square of its length is 2"
+        );
+        assert_eq!(message("fact: unit. fact: unit", "vec3f"), "there are two facts");
+        assert_eq!(
+            parse_member("/// fact: unit", "vec3f").unwrap_err().message,
+            "the parameter `k` cannot be a unit vector"
         );
     }
 }

@@ -180,6 +180,7 @@ fn density(
         range: [-limit, limit],
         default: None,
         is_diffuse: false,
+        is_unit: false,
     };
     Ok(Contract {
         kind,
@@ -258,6 +259,12 @@ fn parameter(
             .error(format!("the parameter `{name}` cannot be an albedo of a diffuse lobe"))
             .at(declared.name, "declared with `lobe: diffuse`");
         return Err(error.help("remove `lobe: diffuse`, which is for BRDFs"));
+    }
+    if parameter.is_unit && kind != ShaderKind::Function {
+        let error = source
+            .error(format!("the parameter `{name}` cannot be a unit vector"))
+            .at(declared.name, "declared with `fact: unit`");
+        return Err(error.help("remove `fact: unit`, which is for functions that are no materials"));
     }
     Ok(parameter)
 }

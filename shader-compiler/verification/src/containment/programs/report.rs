@@ -3,7 +3,7 @@
 use super::trial::{LOOP_CAP, Trial};
 use crate::containment::{Fault, FaultKind};
 use lightbound_shader::bounding::{Frame, Ranges};
-use lightbound_shader::frontend::{Scalar, Shader};
+use lightbound_shader::frontend::Scalar;
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::relations::{Relation, Relations};
@@ -14,7 +14,8 @@ use std::fmt::Write;
 pub fn report(trial: &Trial, fault: &Fault) -> String {
     let mut text = format!("{fault}cat > fault.wgsl <<'END'\n{}END\n", trial.module);
     if matches!(fault.kind, FaultKind::Panic | FaultKind::Rejected) || fault.endpoints.is_empty() {
-        text.push_str("lightbound shader check fault.wgsl\n");
+        let entry = if trial.is_function { " --entry brdf" } else { "" };
+        _ = writeln!(text, "lightbound shader check fault.wgsl{entry}");
         return text;
     }
     if trial.frame != Frame::Local {
@@ -32,10 +33,13 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
         let (mut line, mut vectors) = (String::new(), [vec![], vec![]]);
         for (k, (name, ..)) in fault.endpoints.iter().enumerate() {
             match name.split_once('.') {
-                Some(("wi", _)) => vectors[0].push(words(k)),
-                Some(("wo", _)) => vectors[1].push(words(k)),
+                Some(("wi", _)) if !trial.is_function => vectors[0].push(words(k)),
+                Some(("wo", _)) if !trial.is_function => vectors[1].push(words(k)),
                 _ => _ = write!(line, " --set {name}={}", words(k)),
             }
+        }
+        if trial.is_function {
+            return format!("--entry brdf{line}");
         }
         format!("--wi {} --wo {}{line}", vectors[0].join(","), vectors[1].join(","))
     };
@@ -64,7 +68,7 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
 
 /// Returns the names and scalar types of all components of parameters.
 fn scalars(trial: &Trial) -> Vec<(String, Scalar)> {
-    let Ok(shader) = Shader::parse("fault.wgsl", &trial.module.to_string()) else { return vec![] };
+    let Ok(shader) = trial.parse("fault.wgsl") else { return vec![] };
     let words = |parameter: &lightbound_shader::frontend::Parameter| {
         let scalar = parameter.scalar;
         parameter.component_names().map(|name| (name, scalar)).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use super::ast::Module;
 use crate::containment::boxes::sample_at;
 use crate::containment::{Checker, Fault, FaultKind, Plan, Sample, Subject, Tally};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
-use lightbound_shader::frontend::Shader;
+use lightbound_shader::frontend::{Shader, ShaderError};
 use lightbound_shader::ir::{Def, Function, Type};
 use lightbound_shader::lift::Lifted;
 use lightbound_shader::random::Random;
@@ -30,6 +30,8 @@ pub struct CheckBudget {
 pub struct Trial {
     pub(super) seed: u64,
     pub(super) module: Module,
+    /// Whether `brdf` is compiled as any function, whose arguments are not directions.
+    pub(super) is_function: bool,
     pub(super) frame: Frame,
     pub(super) interval_inputs: IntervalInputs,
     pub(super) ranges: Ranges,
@@ -58,6 +60,7 @@ impl Trial {
         Trial {
             seed,
             module,
+            is_function: false,
             frame: if random.once_in(3) { Frame::World } else { Frame::Local },
             interval_inputs: *random.pick(&[IntervalInputs::Light, IntervalInputs::All]),
             ranges: if random.once_in(6) { Ranges::Paper } else { Ranges::Declared },
@@ -66,6 +69,15 @@ impl Trial {
             bounds_all_values: random.once_in(10),
             inject: |_| {},
         }
+    }
+
+    /// Creates the trial of a program as a function that is no material: its arguments are any
+    /// vectors, and its result is not multiplied by a cosine.
+    pub fn of_function(seed: u64, targets: &[Target]) -> Trial {
+        let mut trial = Trial::new(seed, targets);
+        // Functions have no sides.
+        trial.module.two_sided = false;
+        Trial { is_function: true, frame: Frame::Local, ..trial }
     }
 
     /// Returns the seed of the program and of the settings.
@@ -78,18 +90,31 @@ impl Trial {
         (self.bounds_all_values, self.frame, self.interval_inputs, self.ranges, self.target)
     }
 
-    /// Returns the coordinate frame of the directions.
-    pub fn frame(&self) -> Frame {
-        self.frame
+    /// Returns what is checked: a function, or a material with directions in a coordinate frame.
+    pub fn kind(&self) -> &'static str {
+        match (self.is_function, self.frame) {
+            (true, _) => "function",
+            (false, Frame::Local) => "local frame",
+            (false, Frame::World) => "world frame",
+        }
     }
 
     fn name(&self) -> String {
-        format!("program, seed {}, {:?} frame", self.seed, self.frame)
+        format!("program, seed {}, {}", self.seed, self.kind())
+    }
+
+    pub(super) fn parse(&self, name: &str) -> Result<Shader, ShaderError> {
+        let text = self.module.to_string();
+        if self.is_function {
+            Shader::parse_function(name, &text, "brdf")
+        } else {
+            Shader::parse(name, &text)
+        }
     }
 
     /// Returns the integrand as a subject, or a fault if the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
-        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
+        let compiled = self.parse("program.wgsl").and_then(|shader| {
             Integrand::new(&shader, &Subject::settings(&shader, LOOP_CAP), self.frame)
         });
         let integrand = compiled.map_err(|error| {

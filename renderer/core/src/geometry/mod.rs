@@ -21,6 +21,7 @@ mod mesh;
 mod motion;
 mod point_motion;
 mod quadric;
+mod scratch;
 mod sphere;
 mod subdivision;
 #[cfg(test)]
@@ -40,7 +41,7 @@ pub use cylinder::Cylinder;
 pub use derivatives::SurfaceDerivatives;
 pub use disk::Disk;
 pub use displacement::{DisplacedMesh, DisplacementError};
-pub use implicit::{Implicit, ImplicitError};
+pub use implicit::{Implicit, ImplicitError, RootCheck};
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use motion::{Motion, MotionError};

@@ -11,6 +11,7 @@ mod arguments;
 mod code;
 mod compile;
 mod containment;
+mod cpu_time;
 mod differential;
 mod evaluate;
 mod executed;

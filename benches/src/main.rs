@@ -13,6 +13,7 @@ mod compile;
 mod containment;
 mod cpu_time;
 mod differential;
+mod displacement;
 mod evaluate;
 mod executed;
 mod fairness;
@@ -47,6 +48,7 @@ enum Command {
     Compile(compile::Args),
     Containment(containment::Args),
     Differential(differential::Args),
+    Displacement(displacement::Args),
     Evaluate(evaluate::Args),
     Executed(executed::Args),
     Fairness(fairness::Args),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Containment(args) => containment::run(&args),
         Command::Differential(args) => differential::run(&args),
+        Command::Displacement(args) => displacement::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Executed(args) => executed::run(&args),
         Command::Fairness(args) => fairness::run(&args),

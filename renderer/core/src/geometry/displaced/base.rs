@@ -296,8 +296,8 @@ impl Base {
         }
     }
 
-    /// For each vertex, the distinct vertices at its position: those of the first one with it.
-    /// Returns the vertices of each position, and the position of each vertex.
+    /// Groups vertices of triangles by their position. Returns one vertex for each of the distinct
+    /// attributes at each position, and the index of the position of each vertex.
     pub fn positions_of_vertices(&self) -> (Vec<Vec<u32>>, Vec<u32>) {
         let mut of_key = FxHashMap::default();
         let mut vertices: Vec<Vec<u32>> = vec![];

@@ -71,10 +71,12 @@ impl Boxes {
             let (o, inverse) = (ray.o[axis], 1.0 / ray.d[axis]);
             let positive = usize::from(inverse > 0.0);
             let (near, far) = (&self.planes[1 - positive][axis], &self.planes[positive][axis]);
-            for k in 0..MAX_BOXES {
-                // NaN, of a ray in a plane of the box, is ignored.
-                enter[k] = enter[k].max((near[k] - o) * inverse);
-                exit[k] = exit[k].min((far[k] - o) * inverse * FAR_ROUNDING_SCALE);
+            // NaN, of a ray in a plane of the box, is ignored.
+            for (enter, near) in std::iter::zip(&mut enter, near) {
+                *enter = enter.max((near - o) * inverse);
+            }
+            for (exit, far) in std::iter::zip(&mut exit, far) {
+                *exit = exit.min((far - o) * inverse * FAR_ROUNDING_SCALE);
             }
         }
         std::array::from_fn(|k| if enter[k] <= exit[k] { enter[k] } else { f32::INFINITY })

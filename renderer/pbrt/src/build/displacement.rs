@@ -77,10 +77,10 @@ impl Builder<'_> {
 
     /// Reads the displacement of a mesh by a texture; `None` if it has none.
     pub(super) fn displacement(&self, entity: &Entity) -> Result<Option<Displacement>, SceneError> {
-        let height = self.unchecked_float(entity, "displacement")?;
-        let max_length = self.edge_length(entity);
-        let Some(height) = height else { return Ok(None) };
-        Ok(Some(Displacement { height, max_length: max_length? }))
+        // Without a displacement, the parameter has no effect.
+        entity.params.float("edgelength")?;
+        let Some(height) = self.unchecked_float(entity, "displacement")? else { return Ok(None) };
+        Ok(Some(Displacement { height, max_length: self.edge_length(entity)? }))
     }
 
     /// Reads the length below which edges are not divided, in render space.

@@ -4,6 +4,8 @@
 //! bound, which a ray tracer tests. Inputs are finite and NaN is ignored, as there. Moves do not
 //! count, since operands of the paper's GPU needed none.
 
+use crate::arguments::{count, positive};
+use crate::report::{fail, print_machine};
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::builder::rewrite::append;
@@ -15,9 +17,69 @@ use lightbound_shader::relations::Relations;
 use lightbound_shader::{Settings, Shader, ShaderError, passes};
 use std::process::ExitCode;
 
-/// Count instructions of implicit surfaces and of their bounding shaders
+mod rays;
+
+/// Count instructions of implicit surfaces and of their bounding shaders, or trace rays
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Measure this number of rays for each field, beside sphere tracing
+    #[arg(long, value_parser = count)]
+    rays: Option<u64>,
+    /// Check the hits of this number of rays, of all fields together
+    #[arg(long, value_parser = count)]
+    check: Option<u64>,
+    /// Number of samples for the check of a ray
+    #[arg(long, default_value_t = 64, value_parser = positive::<u32>)]
+    samples: u32,
+}
+
+/// Fields to trace.
+const FIELDS: [rays::Field; 6] = [
+    rays::Field {
+        name: "Steiner",
+        source: SURFACES[0].source,
+        bounds: 0.5,
+        parameters: &[],
+        lipschitz: None,
+    },
+    rays::Field {
+        name: "Mitchell",
+        source: SURFACES[1].source,
+        bounds: 2.2,
+        parameters: &[],
+        lipschitz: None,
+    },
+    rays::Field {
+        name: "Kummer",
+        source: SURFACES[2].source,
+        bounds: 1.7,
+        parameters: &[],
+        lipschitz: None,
+    },
+    rays::Field {
+        name: "gyroid",
+        source: include_str!("../../scenes/implicit/gyroid.wgsl"),
+        bounds: 1.0,
+        parameters: &[("radius", 1.0), ("frequency", 9.0), ("thickness", 0.35)],
+        lipschitz: None,
+    },
+    rays::Field {
+        name: "CSG",
+        source: include_str!("../../scenes/implicit/csg.wgsl"),
+        bounds: 1.0,
+        parameters: &[("radius", 1.25), ("bore", 0.42), ("hollow", 0.8)],
+        // It is made of distances.
+        lipschitz: Some(1.0),
+    },
+    rays::Field {
+        name: "Julia",
+        source: include_str!("../../scenes/implicit/julia.wgsl"),
+        bounds: 1.5,
+        parameters: &[("c.x", -0.2), ("c.y", 0.6), ("c.z", 0.2), ("iterations", 7.0)],
+        // |∇|z|²| = 2|z| ∏ 2|zₖ|, with |z| ≤ 4.7 after the last of 7 iterations, and |zₖ| ≤ 2 before.
+        lipschitz: Some(9.4 * 16384.0),
+    },
+];
 
 /// A surface with the paper's instructions: of the point function, of naive and of optimized code.
 struct Surface {
@@ -45,7 +107,24 @@ const SURFACES: [Surface; 3] = [
 ];
 
 /// Runs the command.
-pub fn run(_: &Args) -> ExitCode {
+pub fn run(args: &Args) -> ExitCode {
+    if args.rays.is_none() && args.check.is_none() {
+        return print_counts();
+    }
+    print_machine();
+    let speed = args.rays.map_or(Ok(()), rays::print_speed);
+    let is_right = speed.and_then(|()| match args.check {
+        None => Ok(true),
+        Some(rays) => rays::check(rays, args.samples),
+    });
+    match is_right {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => fail("hits are missed or wrong"),
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn print_counts() -> ExitCode {
     println!("| surface | point | naive | optimized | related | paper: point | before | after |");
     println!("|---|---|---|---|---|---|---|---|");
     for surface in &SURFACES {

@@ -11,7 +11,9 @@ mod arguments;
 mod code;
 mod compile;
 mod containment;
+mod cpu_time;
 mod differential;
+mod displacement;
 mod evaluate;
 mod executed;
 mod fairness;
@@ -47,6 +49,7 @@ enum Command {
     Compile(compile::Args),
     Containment(containment::Args),
     Differential(differential::Args),
+    Displacement(displacement::Args),
     Evaluate(evaluate::Args),
     Executed(executed::Args),
     Fairness(fairness::Args),
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Containment(args) => containment::run(&args),
         Command::Differential(args) => differential::run(&args),
+        Command::Displacement(args) => displacement::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Executed(args) => executed::run(&args),
         Command::Fairness(args) => fairness::run(&args),

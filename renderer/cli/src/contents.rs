@@ -16,6 +16,7 @@ pub struct Elements {
     cylinders: u64,
     curve_segments: u64,
     implicit_surfaces: u64,
+    displaced_meshes: u64,
 }
 
 impl Elements {
@@ -34,6 +35,10 @@ impl Elements {
             Shape::Implicit(_) => {
                 n = 1;
                 &mut self.implicit_surfaces
+            }
+            Shape::Displaced(_) => {
+                n = 1;
+                &mut self.displaced_meshes
             }
         };
         *counter += n * times;
@@ -81,6 +86,7 @@ impl Elements {
             (self.cylinders, "cylinder", "s"),
             (self.curve_segments, "curve segment", "s"),
             (self.implicit_surfaces, "implicit surface", "s"),
+            (self.displaced_meshes, "displaced mesh", "es"),
         ];
         let some = all.into_iter().filter(|(n, ..)| *n > 0);
         let texts: Vec<String> = some
@@ -101,6 +107,7 @@ impl Elements {
             "cylinders": self.cylinders,
             "curve_segments": self.curve_segments,
             "implicit_surfaces": self.implicit_surfaces,
+            "displaced_meshes": self.displaced_meshes,
         })
     }
 }

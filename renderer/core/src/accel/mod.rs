@@ -22,6 +22,8 @@ use glam::Vec4;
 use lightbound_math::{Aabb, Ray, Transform};
 use std::sync::Arc;
 
+pub(crate) use tree::FAR_ROUNDING_SCALE;
+
 /// Ray queries over an immutable [`Geometry`].
 pub trait Accel: Send + Sync {
     /// Returns the nearest hit on the segment, or [`Hit::MISS`].

@@ -16,7 +16,7 @@ pub(super) const LEAF_FLAG: u32 = 1 << 31;
 const INLINE_STACK_LEN: usize = 160;
 
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
-pub(super) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
+pub(crate) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
 
 /// Number of children of a node.
 pub(super) const WIDTH: usize = 8;

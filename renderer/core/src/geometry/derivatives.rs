@@ -73,6 +73,7 @@ impl Shape {
             Shape::Disk(d) => d.derivatives(u, v),
             Shape::Cylinder(c) => c.derivatives(u),
             Shape::Implicit(i) => i.derivatives(element, coordinates.into(), d),
+            Shape::Displaced(d) => d.derivatives(element, coordinates[2]),
             // As in pbrt-v4, the normals of curves have no derivatives.
             Shape::Curves(c) => {
                 let [p0, p, p1] = [0.0, v, 1.0].map(|v| c.point(element, u, v, d));

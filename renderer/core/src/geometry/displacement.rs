@@ -77,8 +77,7 @@ impl DisplacedMesh {
             return Err(DisplacementError::NoTextureCoordinates);
         }
         if self.normals.is_empty() {
-            self.normals = vec![Vec3::ZERO; self.positions.len()];
-            self.normals = self.mean_normals(&self.coincident());
+            self.add_mean_normals();
         }
         let has_seams = self.coincident().is_some();
         let too_many = DisplacementError::TooMany { max_length, max_triangles };
@@ -102,6 +101,12 @@ impl DisplacedMesh {
             .for_each(|((position, &normal), &height)| *position += height * normal);
         let normals = self.mean_normals(&coincident);
         Ok(Mesh::new(self.positions, self.triangles, normals, self.uvs)?)
+    }
+
+    /// Gives each vertex the mean of the normals of the triangles at its position.
+    pub(super) fn add_mean_normals(&mut self) {
+        self.normals = vec![Vec3::ZERO; self.positions.len()];
+        self.normals = self.mean_normals(&self.coincident());
     }
 
     /// Returns a lower bound on the number of triangles after tessellation: the area, divided by

@@ -6,7 +6,7 @@
 //! triangles.
 
 use super::derivatives::unit_derivative;
-use super::watertight::{TriangleTest, axes_along, to_ray_frame};
+use super::watertight::RayTest;
 use super::{ShapeHit, ShapePoint, SurfaceDerivatives, VertexMotion};
 use glam::BVec3;
 use lightbound_math::{Aabb, Cone, Ray, Transform, Vec2, Vec3};
@@ -435,7 +435,7 @@ impl TriangleVertices {
 
     /// Computes the unit normal of the front.
     #[inline]
-    fn normal(&self) -> Vec3 {
+    pub fn normal(&self) -> Vec3 {
         let n = self.fast_normal();
         if !n.is_nan() {
             return n;
@@ -483,29 +483,16 @@ fn corners<T: Copy>(values: &[T], [a, b, c]: [u32; 3]) -> [T; 3] {
 }
 
 /// Computes twice the area of a triangle, in double precision.
-fn double_area([p0, p1, p2]: [Vec3; 3]) -> f64 {
+pub(super) fn double_area([p0, p1, p2]: [Vec3; 3]) -> f64 {
     (p1 - p0).as_dvec3().cross((p2 - p0).as_dvec3()).length()
 }
 
 /// Returns the hit on the segment; `u` and `v` are the barycentric weights of vertices 1 and 2.
 fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
-    let d = ray.d.abs();
-    let z = if d.x > d.y && d.x > d.z {
-        0
-    } else if d.y > d.z {
-        1
-    } else {
-        2
-    };
-    let axes = axes_along(ray.d, z);
-    let scale = 1.0 / ray.d[z];
-    let shear = [ray.d[axes[0]] * scale, ray.d[axes[1]] * scale, scale];
-    let origin = axes.map(|axis| ray.o[axis]);
-    let vertices = vertices.map(|p| to_ray_frame(axes.map(|axis| p[axis]), origin, &shear));
-    let TriangleTest { weights: [_, v, w], det, t_det, outside } = TriangleTest::new(&vertices, 1);
-    let t = t_det / det;
-    // If the determinant or the direction is zero or NaN, t is NaN or infinite and rejected here.
-    (!outside && t >= ray.tmin && t < ray.tmax).then(|| ShapeHit::new(t, v / det, w / det))
+    let test = RayTest::new(ray);
+    let [t, u, v] = test.intersect(&vertices.map(|p| test.vertex(p)))?;
+    // NaN and infinite parameters are rejected.
+    (t >= ray.tmin && t < ray.tmax).then(|| ShapeHit::new(t, u, v))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod curve;
 mod cylinder;
 mod derivatives;
 mod disk;
+mod displaced;
 mod displacement;
 mod implicit;
 mod interaction;
@@ -21,6 +22,7 @@ mod mesh;
 mod motion;
 mod point_motion;
 mod quadric;
+mod scratch;
 mod sphere;
 mod subdivision;
 #[cfg(test)]
@@ -33,14 +35,16 @@ use crate::texture::{Lookup, Param};
 use glam::DVec3;
 use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use bilinear::BilinearMesh;
 pub use curve::{CurveBasis, CurveError, CurveKind, CurveStyle, Curves, MAX_SPLIT_DEPTH};
 pub use cylinder::Cylinder;
 pub use derivatives::SurfaceDerivatives;
 pub use disk::Disk;
+pub use displaced::{DisplacedSurface, ShaderDisplacementError};
 pub use displacement::{DisplacedMesh, DisplacementError};
-pub use implicit::{Implicit, ImplicitError};
+pub use implicit::{Implicit, ImplicitError, RootCheck};
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use motion::{Motion, MotionError};
@@ -69,6 +73,8 @@ pub enum Shape {
     Curves(Curves),
     /// An implicit surface, one cell of its box per element. It never emits.
     Implicit(Implicit),
+    /// A triangle mesh displaced by a shader, some micro-triangles per element. It never emits.
+    Displaced(Arc<DisplacedSurface>),
 }
 
 /// An invalid parameter of a sphere, disk or cylinder.
@@ -147,7 +153,7 @@ pub struct Hit {
     pub u: f32,
     /// Second surface coordinate: the barycentric weight of vertex 2, or the shape's own v.
     pub v: f32,
-    /// Third surface coordinate, which only implicit surfaces have; otherwise 0.
+    /// Third surface coordinate, which only implicit and displaced surfaces have; otherwise 0.
     pub w: f32,
     /// Index into [`Geometry::primitives`], or [`Hit::NONE`].
     pub primitive: u32,
@@ -261,7 +267,7 @@ impl Primitive {
             Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
             Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
             Shape::Cylinder(c) => Shape::Cylinder(c.transformed(transform)),
-            Shape::Curves(_) | Shape::Implicit(_) => {
+            Shape::Curves(_) | Shape::Implicit(_) | Shape::Displaced(_) => {
                 unreachable!("only lights are instantiated, and these shapes never emit")
             }
         };
@@ -331,6 +337,7 @@ impl Shape {
             Shape::Cylinder(_) => "cylinder",
             Shape::Curves(_) => "curve",
             Shape::Implicit(_) => "implicit",
+            Shape::Displaced(_) => "displaced mesh",
         }
     }
 
@@ -341,6 +348,7 @@ impl Shape {
             Shape::Bilinear(b) => b.len(),
             Shape::Curves(c) => c.len(),
             Shape::Implicit(i) => i.len(),
+            Shape::Displaced(d) => d.len(),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => 1,
         }
     }
@@ -356,7 +364,7 @@ impl Shape {
             Shape::Mesh(m) => m.moves(),
             Shape::Bilinear(b) => b.moves(),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => false,
-            Shape::Curves(_) | Shape::Implicit(_) => false,
+            Shape::Curves(_) | Shape::Implicit(_) | Shape::Displaced(_) => false,
         }
     }
 
@@ -370,6 +378,7 @@ impl Shape {
             Shape::Cylinder(c) => c.aabb(),
             Shape::Curves(c) => c.aabb(element),
             Shape::Implicit(i) => i.aabb(element),
+            Shape::Displaced(d) => d.aabb(element),
         }
     }
 
@@ -396,6 +405,7 @@ impl Shape {
             Shape::Cylinder(c) => c.intersect(ray),
             Shape::Curves(c) => c.intersect(element, ray),
             Shape::Implicit(i) => i.intersect(element, ray),
+            Shape::Displaced(d) => d.intersect(element, ray),
         }
     }
 
@@ -411,6 +421,7 @@ impl Shape {
             Shape::Cylinder(c) => c.point(u, v),
             Shape::Curves(c) => c.point(element, u, v, d),
             Shape::Implicit(i) => i.point(element, coordinates.into(), d),
+            Shape::Displaced(s) => s.point(element, coordinates),
         }
     }
 
@@ -420,7 +431,7 @@ impl Shape {
             Shape::Mesh(m) => Shape::Mesh(m.extract(element)),
             Shape::Bilinear(b) => Shape::Bilinear(b.extract(element)),
             Shape::Sphere(_) | Shape::Disk(_) | Shape::Cylinder(_) => self.clone(),
-            Shape::Curves(_) | Shape::Implicit(_) => {
+            Shape::Curves(_) | Shape::Implicit(_) | Shape::Displaced(_) => {
                 unreachable!("only lights are extracted, and these shapes never emit")
             }
         }
@@ -444,8 +455,8 @@ impl Shape {
             Shape::Disk(d) => d.area(),
             Shape::Cylinder(c) => c.area(),
             Shape::Curves(c) => c.area(element),
-            Shape::Implicit(_) => {
-                unreachable!("the area is for lights, and this shape never emits")
+            Shape::Implicit(_) | Shape::Displaced(_) => {
+                unreachable!("the area is for lights, and these shapes never emit")
             }
         }
     }
@@ -577,7 +588,7 @@ impl Geometry {
         let [u, v, w] = coordinates.map(f32::to_bits);
         let hit_bits: &[u32] = match prim.shape {
             Shape::Mesh(_) => &[0; 2],
-            Shape::Implicit(_) => &[u, v, w],
+            Shape::Implicit(_) | Shape::Displaced(_) => &[u, v, w],
             _ => &[u, v],
         };
         let hash = ray_bits

@@ -11,7 +11,7 @@
 //! and divide by the determinant.
 
 use glam::{BVec4A, Vec4};
-use lightbound_math::Vec3;
+use lightbound_math::{Ray, Vec3};
 use std::ops::{Add, Mul, Sub};
 
 /// A float in each SIMD lane.
@@ -159,6 +159,48 @@ fn recompute_edges<F: FloatLanes>(
             let [px, py, qx, qy] = [p[0], p[1], q[0], q[1]].map(|x| f64::from(x.get(lane)));
             weight.set(lane, (qx * py - qy * px) as f32);
         }
+    }
+}
+
+/// The test of one ray with one triangle at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RayTest {
+    axes: [usize; 3],
+    shear: [f32; 3],
+    origin: [f32; 3],
+}
+
+impl RayTest {
+    #[inline(always)]
+    pub fn new(ray: &Ray) -> RayTest {
+        let d = ray.d.abs();
+        let z = if d.x > d.y && d.x > d.z {
+            0
+        } else if d.y > d.z {
+            1
+        } else {
+            2
+        };
+        let axes = axes_along(ray.d, z);
+        let scale = 1.0 / ray.d[z];
+        let shear = [ray.d[axes[0]] * scale, ray.d[axes[1]] * scale, scale];
+        RayTest { axes, shear, origin: axes.map(|axis| ray.o[axis]) }
+    }
+
+    /// Returns a vertex in the ray's frame.
+    #[inline(always)]
+    pub fn vertex(&self, p: Vec3) -> [f32; 3] {
+        to_ray_frame(self.axes.map(|axis| p[axis]), self.origin, &self.shear)
+    }
+
+    /// Returns the ray parameter and the barycentric weights of vertices 1 and 2, if the ray's line
+    /// hits a triangle. If the triangle is seen edge-on, or the direction is zero or NaN, the
+    /// parameter is NaN or infinite.
+    #[inline(always)]
+    pub fn intersect(&self, vertices: &[[f32; 3]; 3]) -> Option<[f32; 3]> {
+        let TriangleTest { weights: [_, v, w], det, t_det, outside } =
+            TriangleTest::new(vertices, 1);
+        (!outside).then(|| [t_det / det, v / det, w / det])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Builds triangle meshes, bilinear patches and subdivision surfaces. Their vertices may move.
 
-use super::displacement::displaced;
+use super::displacement::{displaced, has_shader, triangles_of_quads};
 use super::shape_errors::mesh_error;
 use super::{Builder, RenderContext};
 use crate::describe::ShapeEntity;
@@ -8,7 +8,8 @@ use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::ply::{self, PlyMesh};
 use lightbound::geometry::{
-    BilinearMesh, Mesh, MeshError, Shape, SubdivisionError, VertexMotion, subdivide_loop,
+    BilinearMesh, DisplacedMesh, Mesh, MeshError, Shape, SubdivisionError, VertexMotion,
+    subdivide_loop,
 };
 use lightbound_math::{Transform, Vec2, Vec3};
 use std::path::Path;
@@ -45,6 +46,15 @@ impl Builder<'_> {
                 return Err(error.help("lower \"levels\""));
             }
         };
+        if has_shader(entity) {
+            let mesh = DisplacedMesh {
+                positions: mesh.positions().to_vec(),
+                normals: mesh.normals().to_vec(),
+                uvs: vec![],
+                triangles: mesh.triangles().to_vec(),
+            };
+            return self.shader_displaced(entity, mesh, render_from_shape, &[]);
+        }
         Ok(Shape::Mesh(mesh.transformed(render_from_shape).map_err(error)?))
     }
 
@@ -58,9 +68,18 @@ impl Builder<'_> {
         let Some(name) = entity.params.string("filename")? else {
             return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
         };
-        let displacement = self.displacement(entity)?;
+        let has_shader = has_shader(entity);
+        let displacement = if has_shader { None } else { self.displacement(entity)? };
         let path = self.path(name);
         let mesh = self.read_ply(entity, "filename", &path)?;
+        if has_shader {
+            let PlyMesh { positions, normals, uvs, mut triangles, quads, .. } = mesh;
+            triangles.extend(triangles_of_quads(quads));
+            let mesh = DisplacedMesh { positions, normals, uvs, triangles };
+            let unused = ["filename1"];
+            let shape = self.shader_displaced(entity, mesh, render_from_shape, &unused)?;
+            return Ok(vec![shape]);
+        }
         if let Some(displacement) = displacement {
             if entity.params.string("filename1")?.is_some() {
                 let what = "\"filename1\" is not supported with \"displacement\"";
@@ -178,6 +197,11 @@ impl Builder<'_> {
         let entity = &s.entity;
         let (positions, normals, uvs) = vertices(entity)?;
         let triangles = elements(entity, positions.len())?;
+        if has_shader(entity) {
+            let mesh = DisplacedMesh { positions, normals, uvs, triangles };
+            let unused = ["P1", "N1", "S", "faceIndices"];
+            return self.shader_displaced(entity, mesh, render_from_shape, &unused);
+        }
         let motion = self.vertex_motion(s, context)?;
         // Only Ptex uses face indices. Tangents "S" are unsupported and reported as unused.
         entity.params.ints("faceIndices")?;
@@ -195,6 +219,12 @@ impl Builder<'_> {
         let entity = &s.entity;
         let (positions, normals, uvs) = vertices(entity)?;
         let patches = elements(entity, positions.len())?;
+        if has_shader(entity) {
+            let triangles = triangles_of_quads(patches).collect();
+            let mesh = DisplacedMesh { positions, normals, uvs, triangles };
+            let unused = ["P1", "N1", "faceIndices", "emissionfilename"];
+            return self.shader_displaced(entity, mesh, render_from_shape, &unused);
+        }
         let motion = self.vertex_motion(s, context)?;
         entity.params.ints("faceIndices")?;
         // In pbrt-v4, an image for sampling the light; here, lights sample their own image.

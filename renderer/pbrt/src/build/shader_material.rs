@@ -6,11 +6,14 @@
 
 use super::Builder;
 use super::shaders::{FindError, Variant};
+use super::shape_errors::mesh_error;
 use super::value_checks::ValidValues;
 use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
-use lightbound::geometry::{Implicit, ImplicitError};
+use lightbound::geometry::{
+    DisplacedMesh, DisplacedSurface, Implicit, ImplicitError, ShaderDisplacementError,
+};
 use lightbound::material::{
     Material, ParameterValues, ProgramError, Setting, ShaderInstance, library, parameters,
 };
@@ -108,15 +111,7 @@ impl ShaderUse<'_> {
         bounds: Aabb,
         render_from_shape: &Transform,
     ) -> Result<Implicit, SceneError> {
-        let mut words = Vec::new();
-        for (parameter, setting) in std::iter::zip(self.shader.settable(), settings) {
-            let Setting::Constant(numbers) = setting else {
-                let param = self.entity.params.any(&parameter.name).expect("it is a texture");
-                let error = self.error(param, "is a texture");
-                return Err(error.help(self.help("parameters of implicit surfaces are constants")));
-            };
-            words.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
-        }
+        let words = self.constant_words(settings, "implicit surfaces")?;
         let settings = Variant::new(self.index, &overrides, vec![]).settings(&self.shader);
         let implicit = Implicit::new(&self.shader, &settings, &words, bounds, render_from_shape);
         implicit.map_err(|error| match error {
@@ -126,6 +121,53 @@ impl ShaderUse<'_> {
                 self.entity.error(format!("{} cannot be used: {error}", self.label))
             }
         })
+    }
+
+    /// Displaces a mesh by the shader, whose parameters must be constant.
+    pub fn displaced(
+        &self,
+        ShaderValues { settings, overrides, lookups, textures }: ShaderValues,
+        mesh: DisplacedMesh,
+        edge_length: f32,
+        render_from_shape: &Transform,
+    ) -> Result<DisplacedSurface, SceneError> {
+        let words = self.constant_words(settings, "displacements")?;
+        let settings = Variant::new(self.index, &overrides, lookups).settings(&self.shader);
+        let shader = (&*self.shader, &settings);
+        let inputs = (&words[..], textures);
+        DisplacedSurface::new(mesh, shader, inputs, edge_length, render_from_shape).map_err(|e| {
+            let text = e.to_string();
+            match e {
+                ShaderDisplacementError::Shader(error) => self.program_error(error.into()),
+                ShaderDisplacementError::Compile(error) => self.program_error(error.into()),
+                ShaderDisplacementError::Signature => {
+                    self.entity.error(format!("{} cannot be used: {text}", self.label))
+                }
+                ShaderDisplacementError::Mesh(error) => mesh_error(self.entity, &error),
+                ShaderDisplacementError::TooFine { .. } => {
+                    let error = self.entity.param_error("edgelength", text);
+                    error.help("increase \"edgelength\"")
+                }
+                ShaderDisplacementError::NotFinite { .. } => {
+                    let error = self.entity.param_error("displacement", text);
+                    error.help("correct the shader, for example where it divides by zero")
+                }
+            }
+        })
+    }
+
+    /// Returns the words of parameters, which must be constant; `what` they belong to, for messages.
+    fn constant_words(&self, settings: Vec<Setting>, what: &str) -> Result<Vec<u32>, SceneError> {
+        let mut words = Vec::new();
+        for (parameter, setting) in std::iter::zip(self.shader.settable(), settings) {
+            let Setting::Constant(numbers) = setting else {
+                let param = self.entity.params.any(&parameter.name).expect("it is a texture");
+                let error = self.error(param, "is a texture");
+                return Err(error.help(self.help(&format!("parameters of {what} are constants"))));
+            };
+            words.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
+        }
+        Ok(words)
     }
 
     /// Expands a single value to all components, and checks the number and range of values.
@@ -194,6 +236,38 @@ fn shader_error(entity: &Entity, label: &str, mut error: ShaderError) -> SceneEr
     entity.error(format!("{label} cannot be used: {message}")).shader(error)
 }
 
+/// Creates the error for a shader that was not found or is invalid.
+fn find_error(
+    entity: &Entity,
+    file: &str,
+    label: &str,
+    kind: ShaderKind,
+    error: FindError,
+) -> SceneError {
+    match error {
+        // The library has no functions.
+        FindError::NotFound(path) if kind == ShaderKind::Function => {
+            let path = path.display();
+            let error = entity.error(format!("{label} was not found; looked for {path}"));
+            error.help("check the path, which is relative to the scene's folder")
+        }
+        FindError::NotFound(path) => {
+            let error = entity.error(format!(
+                "{label} was not found; looked for {} and in the library",
+                path.display()
+            ));
+            let name =
+                Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
+            error.help(library::suggestion(
+                &name,
+                "check the path, which is relative to the scene's folder",
+            ))
+        }
+        FindError::Read(error) => entity.error(format!("{label}: {error}")).help(error.remedy()),
+        FindError::Shader(error) => shader_error(entity, label, error).help("correct the shader"),
+    }
+}
+
 impl Builder<'_> {
     /// Builds a material with a shader; `name` is the name of the material, if any.
     pub(super) fn shader_material(
@@ -231,6 +305,34 @@ impl Builder<'_> {
         reserved: &[&str],
     ) -> Result<ShaderUse<'e>, SceneError> {
         let index = self.find_shader(entity, file, &label, kind)?;
+        self.checked_use(entity, index, label, kind, reserved)
+    }
+
+    /// Finds a function of a shader file. Its parameters cannot have `reserved` names.
+    pub(super) fn function_use<'e>(
+        &mut self,
+        entity: &'e Entity,
+        file: &str,
+        label: String,
+        function: &'static str,
+        reserved: &[&str],
+    ) -> Result<ShaderUse<'e>, SceneError> {
+        let folder = &self.folder;
+        let path = || folder.join(file);
+        let found = self.shaders.find_function(file, function, path, &mut self.inputs);
+        let kind = ShaderKind::Function;
+        let index = found.map_err(|error| find_error(entity, file, &label, kind, error))?;
+        self.checked_use(entity, index, label, kind, reserved)
+    }
+
+    fn checked_use<'e>(
+        &self,
+        entity: &'e Entity,
+        index: u32,
+        label: String,
+        kind: ShaderKind,
+        reserved: &[&str],
+    ) -> Result<ShaderUse<'e>, SceneError> {
         let shader_use = ShaderUse { entity, index, shader: self.shaders.get(index), label };
         let found = shader_use.shader.kind();
         if found != kind {
@@ -311,32 +413,7 @@ impl Builder<'_> {
     ) -> Result<u32, SceneError> {
         let folder = &self.folder;
         let found = self.shaders.find(file, kind, || folder.join(file), &mut self.inputs);
-        found.map_err(|error| match error {
-            // The library has no fields.
-            FindError::NotFound(path) if kind == ShaderKind::Function => {
-                let path = path.display();
-                let error = entity.error(format!("{label} was not found; looked for {path}"));
-                error.help("check the path, which is relative to the scene's folder")
-            }
-            FindError::NotFound(path) => {
-                let error = entity.error(format!(
-                    "{label} was not found; looked for {} and in the library",
-                    path.display()
-                ));
-                let name =
-                    Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-                error.help(library::suggestion(
-                    &name,
-                    "check the path, which is relative to the scene's folder",
-                ))
-            }
-            FindError::Read(error) => {
-                entity.error(format!("{label}: {error}")).help(error.remedy())
-            }
-            FindError::Shader(error) => {
-                shader_error(entity, label, error).help("correct the shader")
-            }
-        })
+        found.map_err(|error| find_error(entity, file, label, kind, error))
     }
 
     /// Returns the settings of all settable parameters of the shader.

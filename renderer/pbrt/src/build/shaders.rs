@@ -23,8 +23,8 @@ pub(super) struct Shaders {
     arena: Arena,
     target: Target,
     shaders: Vec<Arc<Shader>>,
-    /// Indices of shaders by their name in scenes.
-    by_name: HashMap<String, u32>,
+    /// Indices of shaders by their name in scenes, and the function if it was asked for by name.
+    by_name: HashMap<(String, Option<&'static str>), u32>,
     /// Indices of shaders by origin.
     by_origin: HashMap<Origin, u32>,
     programs: HashMap<Variant, Arc<Program>>,
@@ -36,7 +36,7 @@ pub(super) struct Shaders {
 /// Origin of a shader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Origin {
-    File(PathBuf),
+    File(PathBuf, Option<&'static str>),
     Library(&'static str),
 }
 
@@ -100,7 +100,7 @@ impl Shaders {
             arena: Arena::new(),
             target,
             shaders: named.iter().map(|(_, shader)| shader.clone()).collect(),
-            by_name: named.iter().map(|(name, _)| name.clone()).zip(0..).collect(),
+            by_name: named.iter().map(|(name, _)| (name.clone(), None)).zip(0..).collect(),
             by_origin: HashMap::new(),
             programs: HashMap::new(),
             bindings: Vec::new(),
@@ -123,6 +123,29 @@ impl Shaders {
         &self.bindings[instance.shader as usize].program.settable
     }
 
+    /// Returns the index of the shader file at `path`, for one of its functions.
+    pub fn find_function(
+        &mut self,
+        name: &str,
+        function: &'static str,
+        path: impl FnOnce() -> PathBuf,
+        inputs: &mut InputFiles,
+    ) -> Result<u32, FindError> {
+        let key = (name.to_owned(), Some(function));
+        if let Some(&shader) = self.by_name.get(&key) {
+            return Ok(shader);
+        }
+        let path = path();
+        let Ok(canonical) = path.canonicalize() else { return Err(FindError::NotFound(path)) };
+        let shader = self.add(Origin::File(canonical, Some(function)), || {
+            let text = shader_file::read(&path, inputs).map_err(FindError::Read)?;
+            let name = path.display().to_string();
+            Shader::parse_function(&name, &text, function).map_err(FindError::Shader)
+        })?;
+        self.by_name.insert(key, shader);
+        Ok(shader)
+    }
+
     /// Returns the index of the shader file at `path`, or else of the library shader `name`. `kind`
     /// is the expected kind, for messages.
     pub fn find(
@@ -132,12 +155,13 @@ impl Shaders {
         path: impl FnOnce() -> PathBuf,
         inputs: &mut InputFiles,
     ) -> Result<u32, FindError> {
-        if let Some(&shader) = self.by_name.get(name) {
+        let key = (name.to_owned(), None);
+        if let Some(&shader) = self.by_name.get(&key) {
             return Ok(shader);
         }
         let path = path();
         let shader = match (path.canonicalize(), library::find(name)) {
-            (Ok(canonical), _) => self.add(Origin::File(canonical), || {
+            (Ok(canonical), _) => self.add(Origin::File(canonical, None), || {
                 let text = shader_file::read(&path, inputs).map_err(FindError::Read)?;
                 let name = path.display().to_string();
                 Shader::parse_expecting(&name, &text, kind).map_err(FindError::Shader)
@@ -145,7 +169,7 @@ impl Shaders {
             (Err(_), Some(entry)) => self.library(entry),
             (Err(_), None) => return Err(FindError::NotFound(path)),
         };
-        self.by_name.insert(name.to_owned(), shader);
+        self.by_name.insert(key, shader);
         Ok(shader)
     }
 

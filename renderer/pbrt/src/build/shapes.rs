@@ -342,6 +342,9 @@ impl Builder<'_> {
                 "area lights on implicit surfaces are not supported",
                 "surfaces without light",
             )),
+            _ if shapes.iter().any(|shape| matches!(shape, Shape::Displaced(_))) => {
+                Some(("area lights on displaced meshes are not supported", "meshes without light"))
+            }
             _ => None,
         };
         if let (Some((what, fallback)), true) = (dark, area_light.is_some()) {

@@ -73,9 +73,9 @@ diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; 
 sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
 disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"
 cylinder: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
-trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"point3 P1" [0 0 1 1 0 0 0 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0] "normal N" [0 0 1 0 0 1 0 0 1]
-bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0] "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]
-loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme
+trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"point3 P1" [0 0 1 1 0 0 0 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0] "normal N" [0 0 1 0 0 1 0 0 1]
+bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0] "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]
+loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"
 plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2; +"string filename1" "mesh.ply"
 curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"
 +implicit: !+"string filename" "ball.wgsl"; +"point3 p0" [-2 -2 -2]; +"point3 p1" [2 2 2]; +"texture alpha" "f"
@@ -322,6 +322,8 @@ impl Folder {
                    0 1 0 0 1\n3 0 1 2\n";
         write("mesh.ply", ply.as_bytes());
         write("haze.wgsl", b"fn density(p: vec3f) -> f32 { return p.x; }");
+        let bumps = b"fn displace(uv: vec2f, p: vec3f, n: vec3f) -> f32 { return 0.1 * p.x; }";
+        write("bumps.wgsl", bumps);
         write("ball.wgsl", b"fn field(p: vec3f) -> f32 { return length(p) - 0.5; }");
         write("smoke.nvdb", &crate::nanovdb::testing::smoke());
         write("bronze.bsdf", include_bytes!("../../../../scenes/suite/bronze.bsdf"));

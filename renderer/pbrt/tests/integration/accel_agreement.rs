@@ -7,8 +7,8 @@
 use glam::{DAffine3, DVec3};
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{
-    BilinearMesh, CurveBasis, CurveKind, CurveStyle, Curves, Disk, Geometry, Hit, Implicit,
-    Instance, Mesh, Motion, Primitive, Shape, Sphere, VertexMotion,
+    BilinearMesh, CurveBasis, CurveKind, CurveStyle, Curves, Disk, DisplacedMesh, DisplacedSurface,
+    Geometry, Hit, Implicit, Instance, Mesh, Motion, Primitive, Shape, Sphere, VertexMotion,
 };
 use lightbound::texture::Param;
 use lightbound_math::sampling::{hash, unit_float};
@@ -490,6 +490,38 @@ fn implicit_surfaces_agree() {
         };
         let rays = Random::new(13).rays(150, 2.0);
         assert_agrees_with_brute_force("implicit surfaces", geometry, &rays);
+    }
+}
+
+#[test]
+fn displaced_meshes_agree() {
+    let source = "fn displace(uv: vec2f, p: vec3f, n: vec3f) -> f32 {
+            return 0.1 * sin(9.0 * p.x) * sin(9.0 * p.y) + 0.05 * sin(9.0 * p.z);
+        }";
+    let shader = Shader::parse_function("test.wgsl", source, "displace").unwrap();
+    let (positions, triangles) = sphere_mesh(6);
+    let mesh = DisplacedMesh { positions, triangles, ..DisplacedMesh::default() };
+    let map = transform(vec3(0.6, 0.4, 0.5), 0.6, 0.1 * Vec3::X);
+    let (settings, inputs) = (Settings::default(), (&[][..], vec![]));
+    let surface = DisplacedSurface::new(mesh, (&shader, &settings), inputs, 0.02, &map);
+    let surface = Shape::Displaced(Arc::new(surface.unwrap()));
+    for alpha in [None, Some(0.5)] {
+        let surface = primitive(surface.clone(), alpha);
+        let instance = Instance {
+            group: 0,
+            transform: transform(vec3(0.5, -0.7, 0.6), 2.0, vec3(0.6, -0.9, 0.4)),
+            first_light: 0,
+            motion: None,
+        };
+        let geometry = Geometry {
+            primitives: vec![surface.clone(), surface],
+            world: 0..1,
+            groups: vec![1..2],
+            instances: vec![instance],
+            ..Geometry::default()
+        };
+        let rays = Random::new(15).rays(200, 2.0);
+        assert_agrees_with_brute_force("displaced meshes", geometry, &rays);
     }
 }
 

@@ -122,7 +122,7 @@ impl<const N: usize> RayPacket<N> {
         }
         let (primitive, instance) = indices(geometry, self.geom_id[lane], self.inst_id[lane]);
         let w = match geometry.primitives[primitive as usize].shape {
-            Shape::Implicit(_) => self.ng[0][lane],
+            Shape::Implicit(_) | Shape::Displaced(_) => self.ng[0][lane],
             _ => 0.0,
         };
         Hit {

@@ -3,6 +3,8 @@
 //! One point shader computes the field and its gradient. The kernels for values, for gradients and
 //! for bounds are made from it, so the bounds contain the very floats that the ray test sees.
 
+use super::super::scratch::ScratchId;
+use super::search::{Interval, MAX_STEPS, PARTS};
 use glam::BVec3;
 use lightbound_math::{Aabb, Vec3};
 use lightbound_shader::bounding::{
@@ -61,6 +63,7 @@ pub(super) struct Field {
     gradient: Kernel,
     /// Outputs: the field and its gradient.
     bounding: BoundingKernel,
+    scratch: ScratchId,
 }
 
 /// Bounds on the field and its gradient over a box.
@@ -77,7 +80,7 @@ const MAX_CELLS: usize = 1 << 15;
 /// Greatest depth of the hierarchy of cells.
 const MAX_LEVEL: u32 = 12;
 
-/// [`Cell::tolerance`], relative to the greatest magnitude of the field in the cell.
+/// [`Cell::tolerance`], relative to the [magnitude](Field::magnitude) of the field in the cell.
 const TOLERANCE: f32 = 1.0 / (1 << 20) as f32;
 
 /// Number of boxes that a thread bounds at once.
@@ -126,6 +129,7 @@ impl Field {
             value: compile(&outputs[..1])?,
             gradient: compile(&outputs[1..])?,
             bounding: BoundingKernel::compile(&arena, &lifted, target)?,
+            scratch: ScratchId::new(),
         };
         let cells = field.find_cells();
         Ok(Field { cells, ..field })
@@ -150,52 +154,108 @@ impl Field {
     fn uncertain(&self, boxes: Vec<Aabb>) -> Vec<Cell> {
         let cells = boxes.par_chunks(CHUNK).flat_map_iter(|boxes| {
             let mut bounder = Bounder::new(self, boxes.len());
-            let bounds = bounder.bound(boxes);
+            let bounds = bounder.bound(self, boxes);
             let cells = std::iter::zip(boxes, bounds).filter_map(|(&bounds, of_field)| {
-                let [low, high] = of_field.value;
-                let tolerance = TOLERANCE * low.abs().max(high.abs());
-                of_field.may_be_zero().then_some(Cell { bounds, tolerance })
+                let tolerance = || TOLERANCE * self.magnitude(bounds);
+                of_field.may_be_zero().then(|| Cell { bounds, tolerance: tolerance() })
             });
             cells.collect::<Vec<_>>()
         });
         cells.collect()
     }
 
-    fn batch(&self, kernel: &Kernel, points: &[Vec3]) -> Batch {
-        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), points.len());
-        for (row, p) in points.iter().enumerate() {
-            inputs.set_row(row, 0, &p.to_array().map(f32::to_bits));
-        }
-        for (port, &bits) in (3..).zip(&*self.parameters) {
-            inputs.fill_port(port, bits);
-        }
-        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), points.len());
-        kernel.run(&[], &inputs, &mut outputs);
-        outputs
+    /// Returns the greatest magnitude of the field at the corners and the centre of a box, where it
+    /// is finite. Bounds on it may be much wider.
+    fn magnitude(&self, b: Aabb) -> f32 {
+        let corners = b.corners();
+        let points: [Vec3; 9] = std::array::from_fn(|k| match corners.get(k) {
+            Some(&corner) => corner,
+            None => 0.5 * b.min + 0.5 * b.max,
+        });
+        let mut values = [0.0; 9];
+        self.with_scratch(|scratch| scratch.values.values(self, &points, &mut values));
+        let finite = values.into_iter().map(f32::abs).filter(|x| x.is_finite());
+        finite.fold(0.0, f32::max)
     }
 
-    /// Evaluates the field.
+    /// Calls `f` with the buffers of this thread.
+    pub fn with_scratch<R>(&self, f: impl FnOnce(&mut FieldScratch) -> R) -> R {
+        let create = || FieldScratch {
+            bounder: Bounder::new(self, PARTS),
+            values: Evaluator::new(self, &self.value, MAX_STEPS as usize + 1),
+            gradient: Evaluator::new(self, &self.gradient, 1),
+            intervals: vec![],
+        };
+        self.scratch.with(create, f)
+    }
+
+    /// Evaluates the field at any number of points.
     pub fn values(&self, points: &[Vec3], out: &mut [f32]) {
-        let outputs = self.batch(&self.value, points);
-        (out.iter_mut().enumerate()).for_each(|(row, out)| *out = outputs.get(row, 0));
+        let mut evaluator = Evaluator::new(self, &self.value, points.len());
+        evaluator.values(self, points, out);
     }
 
     /// Evaluates the gradient at a point.
     pub fn gradient(&self, p: Vec3) -> Vec3 {
-        Vec3::from_array(self.batch(&self.gradient, &[p]).floats(0, 0))
+        self.with_scratch(|scratch| {
+            let outputs = scratch.gradient.run(&self.gradient, &[p]);
+            Vec3::from_array(outputs.floats(0, 0))
+        })
+    }
+}
+
+/// Buffers for the ray test.
+pub(super) struct FieldScratch {
+    /// Bounds up to [`PARTS`] boxes.
+    pub bounder: Bounder,
+    /// Evaluates the field at up to [`MAX_STEPS`] + 1 points.
+    pub values: Evaluator,
+    gradient: Evaluator,
+    /// Intervals that remain to be searched.
+    pub intervals: Vec<Interval>,
+}
+
+/// Evaluates a kernel at points.
+pub(super) struct Evaluator {
+    inputs: Batch,
+    outputs: Batch,
+}
+
+impl Evaluator {
+    /// Allocates buffers for up to `rows` points.
+    fn new(field: &Field, kernel: &Kernel, rows: usize) -> Evaluator {
+        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), rows);
+        for (port, &bits) in (3..).zip(&*field.parameters) {
+            inputs.fill_port(port, bits);
+        }
+        Evaluator { inputs, outputs: Batch::new(kernel.target(), kernel.outputs().len(), rows) }
+    }
+
+    fn run(&mut self, kernel: &Kernel, points: &[Vec3]) -> &Batch {
+        self.inputs.reshape(kernel.inputs().len(), points.len());
+        self.outputs.reshape(kernel.outputs().len(), points.len());
+        for (row, p) in points.iter().enumerate() {
+            self.inputs.set_row(row, 0, &p.to_array().map(f32::to_bits));
+        }
+        kernel.run(&[], &self.inputs, &mut self.outputs);
+        &self.outputs
+    }
+
+    /// Evaluates the field.
+    pub fn values(&mut self, field: &Field, points: &[Vec3], out: &mut [f32]) {
+        self.run(&field.value, points).read_port(0, bytemuck::cast_slice_mut(out));
     }
 }
 
 /// Bounds the field over a few boxes at a time.
-pub(super) struct Bounder<'f> {
-    field: &'f Field,
+pub(super) struct Bounder {
     boxes: BoxBatch,
     bounds: BoundsBatch,
 }
 
-impl Bounder<'_> {
+impl Bounder {
     /// Allocates a bounder of up to `rows` boxes.
-    pub fn new(field: &Field, rows: usize) -> Bounder<'_> {
+    pub fn new(field: &Field, rows: usize) -> Bounder {
         let mut boxes = BoxBatch::new(&field.bounding, rows);
         for (input, &bits) in (3..).zip(&*field.parameters) {
             boxes.fill(input, bits);
@@ -207,22 +267,47 @@ impl Bounder<'_> {
                 boxes.set(row, axis, [everywhere.min[axis], everywhere.max[axis]]);
             }
         }
-        Bounder { field, boxes, bounds: BoundsBatch::new(&field.bounding, rows) }
+        Bounder { boxes, bounds: BoundsBatch::new(&field.bounding, rows) }
     }
 
     /// Bounds the field over a box.
-    pub fn bound_one(&mut self, b: Aabb) -> FieldBounds<'_> {
-        self.bound(&[b]).next().expect("there is one box")
+    pub fn bound_one(&mut self, field: &Field, b: Aabb) -> FieldBounds<'_> {
+        self.bound(field, &[b]).next().expect("there is one box")
+    }
+
+    /// Bounds the field over the boxes between consecutive points. Each coordinate is monotone.
+    ///
+    /// # Panics
+    /// Unless the bounder is for [`PARTS`] boxes.
+    pub fn bound_between(
+        &mut self,
+        field: &Field,
+        points: &[Vec3; PARTS + 1],
+    ) -> [FieldBounds<'_>; PARTS] {
+        for axis in 0..3 {
+            let ends: [_; PARTS] = std::array::from_fn(|k| (points[k][axis], points[k + 1][axis]));
+            self.boxes.set_all(axis, &ends.map(|(a, b)| a.min(b)), &ends.map(|(a, b)| a.max(b)));
+        }
+        field.bounding.run(&[], &self.boxes, &mut self.bounds);
+        let [mut low, mut high] = [[0.0; PARTS]; 2];
+        self.bounds.copy_lower(0, &mut low);
+        self.bounds.copy_upper(0, &mut high);
+        let batch = &self.bounds;
+        std::array::from_fn(|row| FieldBounds { value: [low[row], high[row]], batch, row })
     }
 
     /// Bounds the field over boxes.
-    pub fn bound(&mut self, boxes: &[Aabb]) -> impl Iterator<Item = FieldBounds<'_>> {
+    pub fn bound(
+        &mut self,
+        field: &Field,
+        boxes: &[Aabb],
+    ) -> impl Iterator<Item = FieldBounds<'_>> {
         for (row, b) in boxes.iter().enumerate() {
             for axis in 0..3 {
                 self.boxes.set(row, axis, [b.min[axis], b.max[axis]]);
             }
         }
-        self.field.bounding.run(&[], &self.boxes, &mut self.bounds);
+        field.bounding.run(&[], &self.boxes, &mut self.bounds);
         let batch = &self.bounds;
         (0..boxes.len()).map(|row| FieldBounds { value: batch.get(row, 0), batch, row })
     }

@@ -7,6 +7,7 @@
 //! gradients, from forward-mode derivatives of the field; they point to where the field is positive,
 //! the outside.
 
+mod check;
 mod field;
 mod search;
 #[cfg(test)]
@@ -14,13 +15,14 @@ mod tests;
 
 use super::quadric::ObjectTransform;
 use super::{ShapeHit, ShapePoint, SurfaceDerivatives};
-use field::{Bounder, Field};
+use field::{Field, FieldScratch};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 use lightbound_shader::{Settings, Shader};
 use search::{LocalRay, Root};
 use std::sync::Arc;
 
+pub use check::RootCheck;
 pub use field::ImplicitError;
 
 /// The zeros of a field in a box, with a transform of their own. It never emits.
@@ -128,7 +130,9 @@ impl Implicit {
         let Aabb { min, max } = self.field.bounds;
         let reach = ERROR_ULPS * f32::EPSILON * self.field.bounds.magnitude();
         let around = Aabb { min: (p - reach).clamp(min, max), max: (p + reach).clamp(min, max) };
-        let [low, high] = Bounder::new(&self.field, 1).bound_one(around).value;
+        let field = &*self.field;
+        let bound = |s: &mut FieldScratch| s.bounder.bound_one(field, around).value;
+        let [low, high] = field.with_scratch(bound);
         let tolerance = self.field.cells[element as usize].tolerance;
         let distance = 2.0 * ((high - low) + tolerance) / gradient.length() as f32;
         // NaN becomes the largest clearance.

@@ -6,23 +6,27 @@
 //!
 //! Here, the statement is about floats. The position o + s d is computed in single precision, and
 //! each coordinate is monotone in s. So the positions of all floats in an interval of s lie in the
-//! box of its endpoints, and bounds over this box hold for the float that the field returns at each.
-//! A hit is *exact*: the field changes sign between s and the next float, and at no earlier pair of
-//! floats in the cell.
+//! box of its endpoints, and bounds over this box hold for the float that the field returns at
+//! each. A hit is *exact*: the field changes sign between s and the next float, and at no earlier
+//! pair of floats in the cell.
 //!
 //! Where a ray only touches the surface, the field may have no change of sign, or many, within its
 //! rounding error. If bounds prove that it stays within ± a tolerance on an interval, and do not
 //! prove that it has a slope there, the start of the interval is a hit that *touches*.
 
-use super::field::{Bounder, Cell, Field};
+use super::field::{Cell, Evaluator, Field, FieldScratch};
 use glam::DVec3;
 use lightbound_math::{Aabb, Vec3};
 
 /// Number of parts of an interval: what one call of a kernel bounds on most machines.
-const PARTS: usize = 8;
+pub(super) const PARTS: usize = 8;
 
 /// Intervals with at most this many floats after the first are searched exhaustively.
-const MAX_STEPS: u32 = 15;
+pub(super) const MAX_STEPS: u32 = 15;
+
+/// Distances between the zero that a secant predicts and the ends of parts, relative to the
+/// distance between the ends of the secant.
+const SECANT_DISTANCES: [f32; 3] = [1.0 / 64.0, 1.0 / 8.0, 1.0];
 
 /// Greatest number of intervals that are divided for a ray. Beyond it, the ray touches the surface.
 const MAX_DIVISIONS: usize = 1 << 14;
@@ -50,11 +54,13 @@ pub(super) struct Root {
 
 /// An interval of s.
 #[derive(Clone, Copy, Debug)]
-struct Interval {
+pub(super) struct Interval {
     start: f32,
     end: f32,
     /// Whether the ray touches the surface there.
     touches: bool,
+    /// Whether it must be divided into equal parts: a prediction made it hardly smaller.
+    is_uniform: bool,
 }
 
 impl LocalRay {
@@ -70,7 +76,8 @@ impl LocalRay {
         Some(LocalRay { o: (o + base * d).as_vec3(), d: d.as_vec3(), base, bounds, slack })
     }
 
-    /// The position at s; each coordinate is monotone in s.
+    /// The position at s. Each coordinate is monotone in s, so the positions of an interval are in
+    /// the box of those of its ends.
     pub fn at(&self, s: f32) -> Vec3 {
         (self.o + s * self.d).clamp(self.bounds.min, self.bounds.max)
     }
@@ -78,6 +85,12 @@ impl LocalRay {
     /// The ray parameter t.
     pub fn t(&self, s: f32) -> f32 {
         (self.base + f64::from(s)) as f32
+    }
+
+    /// Where the ray leaves the box.
+    pub fn exit(&self) -> f32 {
+        let [_, exit] = slab(self.o.as_dvec3(), self.d.as_dvec3(), self.bounds, 0.0);
+        exit.max(0.0) as f32
     }
 
     /// The least s whose ray parameter is at least `t`.
@@ -89,12 +102,6 @@ impl LocalRay {
             s = s.next_up();
         }
         s
-    }
-
-    /// The box of all positions in an interval.
-    fn hull(&self, start: f32, end: f32) -> Aabb {
-        let [a, b] = [start, end].map(|s| self.at(s));
-        Aabb { min: a.min(b), max: a.max(b) }
     }
 
     /// An interval that contains every s whose position is in the cell, and its neighbours.
@@ -137,10 +144,25 @@ pub(super) fn first_root(
     let [start, end] = ray.interval(cell)?;
     let start = if ray.t(start) < tmin { ray.first(tmin) } else { start };
     // Not shortened by `tmax`, so that the hit does not depend on other surfaces.
-    let mut stack = vec![Interval { start, end, touches: false }];
-    let mut bounder = None;
+    let first = Interval { start, end, touches: false, is_uniform: false };
+    field.with_scratch(|scratch| {
+        scratch.intervals.clear();
+        scratch.intervals.push(first);
+        search(field, cell, ray, tmax, scratch)
+    })
+}
+
+/// Searches the intervals on the stack, the last one first.
+fn search(
+    field: &Field,
+    cell: &Cell,
+    ray: &LocalRay,
+    tmax: f32,
+    FieldScratch { bounder, values, intervals, .. }: &mut FieldScratch,
+) -> Option<Root> {
     let mut divisions = 0;
-    while let Some(Interval { start, end, touches }) = stack.pop() {
+    while let Some(interval) = intervals.pop() {
+        let Interval { start, end, touches, .. } = interval;
         if start >= end {
             continue;
         }
@@ -151,7 +173,7 @@ pub(super) fn first_root(
             return Some(Root { s: start, is_exact: false });
         }
         if end.to_bits() - start.to_bits() <= MAX_STEPS {
-            match change_of_sign(field, ray, start, end) {
+            match change_of_sign(field, ray, [start, end], values) {
                 Some(s) if ray.t(s) < tmax => return Some(Root { s, is_exact: true }),
                 Some(_) => return None,
                 None => continue,
@@ -161,43 +183,74 @@ pub(super) fn first_root(
             return Some(Root { s: start, is_exact: false });
         }
         divisions += 1;
-        let ends = divide(start, end);
-        let parts: [_; PARTS] = std::array::from_fn(|k| ray.hull(ends[k], ends[k + 1]));
-        let bounder = bounder.get_or_insert_with(|| Bounder::new(field, PARTS));
+        let ends = divide(field, ray, &interval, values);
         let mut children = [None; PARTS];
-        for (k, bounds) in bounder.bound(&parts).enumerate() {
+        let bounds = bounder.bound_between(field, &ends.map(|s| ray.at(s)));
+        for (k, bounds) in bounds.into_iter().enumerate() {
             if !bounds.may_be_zero() {
                 continue;
             }
             let [low, high] = bounds.value;
             let is_small = low >= -cell.tolerance && high <= cell.tolerance;
             let touches = is_small && bounds.may_be_level(ray.d);
-            children[k] = Some(Interval { start: ends[k], end: ends[k + 1], touches });
+            let is_uniform = ends[k + 1] - ends[k] > 0.25 * (end - start);
+            children[k] = Some(Interval { start: ends[k], end: ends[k + 1], touches, is_uniform });
         }
-        stack.extend(children.into_iter().flatten().rev());
+        intervals.extend(children.into_iter().flatten().rev());
     }
     None
 }
 
-/// Divides an interval of more than [`PARTS`] floats.
-fn divide(start: f32, end: f32) -> [f32; PARTS + 1] {
-    let mut ends = [start; PARTS + 1];
-    ends[PARTS] = end;
-    for k in 1..PARTS {
-        let fraction = k as f32 / PARTS as f32;
-        ends[k] = (start + (end - start) * fraction).clamp(ends[k - 1], end);
+/// Divides an interval of more than [`PARTS`] floats: around the zero that the secant of a change
+/// of sign predicts, so that the part with the zero is small; otherwise into equal parts.
+fn divide(
+    field: &Field,
+    ray: &LocalRay,
+    &Interval { start, end, is_uniform, .. }: &Interval,
+    values: &mut Evaluator,
+) -> [f32; PARTS + 1] {
+    let at = |fraction: f32| (start + (end - start) * fraction).clamp(start, end);
+    let equal: [_; PARTS + 1] = std::array::from_fn(|k| match k {
+        PARTS => end,
+        k => at(k as f32 / PARTS as f32),
+    });
+    if is_uniform {
+        return equal;
     }
+    // As many as one call of a kernel evaluates.
+    const SAMPLES: usize = 8;
+    let samples: [_; SAMPLES] = std::array::from_fn(|k| at(k as f32 / (SAMPLES - 1) as f32));
+    let mut f = [0.0; SAMPLES];
+    values.values(field, &samples.map(|s| ray.at(s)), &mut f);
+    let Some(k) = f.windows(2).position(|pair| (pair[0] < 0.0) != (pair[1] < 0.0)) else {
+        return equal;
+    };
+    let width = samples[k + 1] - samples[k];
+    let root = samples[k] + width * (f[k] / (f[k] - f[k + 1]));
+    if !(root >= start && root <= end) {
+        return equal;
+    }
+    // The distances to the predicted zero grow from part to part.
+    let near = |distance: f32| (root + distance * width).clamp(start, end);
+    let [a, b, c] = SECANT_DISTANCES;
+    let ends = [start, near(-c), near(-b), near(-a), near(a), near(b), near(c), end, end];
+    const { assert!(PARTS == 8) };
     ends
 }
 
 /// Finds the first float at which the field has another sign than at the next one.
-fn change_of_sign(field: &Field, ray: &LocalRay, start: f32, end: f32) -> Option<f32> {
+fn change_of_sign(
+    field: &Field,
+    ray: &LocalRay,
+    [start, end]: [f32; 2],
+    values: &mut Evaluator,
+) -> Option<f32> {
     let mut points = [Vec3::ZERO; MAX_STEPS as usize + 1];
-    let mut values = [0.0; MAX_STEPS as usize + 1];
+    let mut f = [0.0; MAX_STEPS as usize + 1];
     let count = (end.to_bits() - start.to_bits()) as usize + 1;
     let float = |k: usize| f32::from_bits(start.to_bits() + k as u32);
     points[..count].iter_mut().enumerate().for_each(|(k, p)| *p = ray.at(float(k)));
-    field.values(&points[..count], &mut values[..count]);
+    values.values(field, &points[..count], &mut f[..count]);
     let changes = |pair: &[f32]| (pair[0] < 0.0) != (pair[1] < 0.0);
-    values[..count].windows(2).position(changes).map(float)
+    f[..count].windows(2).position(changes).map(float)
 }

@@ -1,5 +1,6 @@
 //! Hits are compared with closed forms, and with evaluations of the float field along the ray.
 
+use super::field::Bounder;
 use super::search::first_root;
 use super::*;
 use crate::geometry::testing::skewed;
@@ -273,7 +274,7 @@ fn bounds_contain_fields_and_gradients() {
             let size = (-6.0 - 6.0 * random(i, 9)).exp2();
             let min = 1.9 * v(0);
             let b = Aabb { min, max: (min + size * (v(3) + 1.0)).min(BOX.max) };
-            let bounds = bounder.bound_one(b);
+            let bounds = bounder.bound_one(&shape.field, b);
             for k in 0..20 {
                 let unit =
                     0.5 + 0.5 * vec3(random(i, 20 + k), random(i, 50 + k), random(i, 80 + k));

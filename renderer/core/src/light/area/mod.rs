@@ -127,7 +127,9 @@ impl AreaLight {
             }
             Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
             Shape::Cylinder(c) => (EmitterShape::Cylinder(Box::new(c.clone())), c.magnitude()),
-            Shape::Curves(_) | Shape::Implicit(_) => unreachable!("these shapes never emit"),
+            Shape::Curves(_) | Shape::Implicit(_) | Shape::Displaced(_) => {
+                unreachable!("these shapes never emit")
+            }
         };
         let alpha = match &primitive.alpha {
             None => None,

@@ -561,6 +561,7 @@ mod tests {
             only: Some(only.to_owned()),
             target: vec![],
             programs: None,
+            functions: false,
             exhaustive: true,
             sparse: 1,
         };

@@ -377,8 +377,8 @@ mod tests {
         let field = field();
         let heightmap = heightmap(&field, &gradient, size);
         for pixel in (0..size * size).step_by(61) {
-            let at =
-                |k: usize| value(axes.at(0, pixel % size), axes.at(1, pixel / size), axes.at(2, k));
+            let [x, y] = [axes.at(0, pixel % size), axes.at(1, pixel / size)];
+            let at = |k: usize| value(&field, [x, y, axes.at(2, k)]);
             let depth = (0..size).rev().find(|&k| at(k) < 0.0).map_or(0, |k| k as u32 + 1);
             assert_eq!(heightmap.depths[pixel], depth, "pixel {pixel}");
             assert_eq!(depth > 0, heightmap.normals.iter().any(|axis| axis[pixel] != 0.0));

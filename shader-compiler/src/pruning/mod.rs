@@ -84,7 +84,8 @@ impl PrunableFunction {
         function: &str,
         options: &FunctionOptions,
     ) -> Result<PrunableFunction, Error> {
-        let Prepared { point, inputs, outputs } = Prepared::new(name, source, function, options)?;
+        let Prepared { point, inputs, outputs, .. } =
+            Prepared::new(name, source, function, options)?;
         Ok(PrunableFunction::new(&point, &inputs, &outputs))
     }
 

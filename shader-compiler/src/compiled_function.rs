@@ -554,6 +554,43 @@ mod tests {
         assert_eq!(error, InputError::NotInterval("b.x".to_owned()));
     }
 
+    #[test]
+    fn inputs_without_values_have_their_defaults() {
+        let source = "struct Params {
+                /// default: 3
+                k: f32,
+                /// default: 0.5, 0.25
+                b: vec2f,
+            }
+            fn f(a: f32, m: Params) -> f32 { return a * m.k + m.b.x - m.b.y; }";
+        let function =
+            CompiledFunction::compile("f.wgsl", source, "f", &FunctionOptions::default()).unwrap();
+        let (two, mut values): (&[f32], _) = (&[1.0, 2.0], [0.0; 2]);
+        function.evaluate(&[], &[("a", two)], &mut [&mut values]).unwrap();
+        assert_eq!(values, [3.25, 6.25]);
+        function.evaluate(&[], &[("a", two), ("b.y", &[1.25])], &mut [&mut values]).unwrap();
+        assert_eq!(values, [2.25, 5.25]);
+        let (mut low, mut high) = ([0.0], [0.0]);
+        let boxes: [(&str, [&[f32]; 2]); 1] = [("a", [&[1.0], &[2.0]])];
+        function.bound(&[], &boxes, &mut [[&mut low, &mut high]]).unwrap();
+        assert_eq!((low, high), ([3.25], [6.25]));
+        let missing = function.evaluate(&[], &[], &mut [&mut values]);
+        assert_eq!(missing, Err(InputError::Missing("a".to_owned())));
+    }
+
+    /// The BRDF of a material is a function like any other.
+    #[test]
+    fn brdfs_with_a_diffuse_lobe_are_functions() {
+        let source = "struct Material {
+                /// range: [0, 1], default: 0.5, lobe: diffuse
+                kd: f32,
+            }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd); }";
+        let options = FunctionOptions::default();
+        let brdf = CompiledFunction::compile("f.wgsl", source, "brdf", &options).unwrap();
+        assert_eq!(brdf.inputs().last(), Some("kd"));
+    }
+
     /// The bounds on the squared length of a vector in a box around +z.
     fn squared_length(declaration: &str, options: &FunctionOptions) -> Result<[f32; 2], Error> {
         let source =

@@ -1,7 +1,7 @@
 //! `SceneBuilder`: scenes built in memory, from arrays.
 
 use super::arrays::{Rounding, floats, rows, vec3};
-use super::error::{plain, report};
+use super::error::{plain, shader as shader_error};
 use super::scene::{Scene, method, samples};
 use glam::{DAffine3, Quat};
 use lightbound::camera::Camera;
@@ -90,7 +90,7 @@ impl SceneBuilder {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Material> {
         // For the source lines of errors.
-        Shader::parse(name, source).map_err(|error| report(&error))?;
+        Shader::parse(name, source).map_err(shader_error)?;
         let mut values: Vec<(String, Vec<f64>)> = vec![];
         for (key, value) in parameters.into_iter().flatten() {
             let value = floats(&value, Rounding::Nearest)?;

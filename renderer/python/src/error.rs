@@ -1,6 +1,7 @@
 //! The exception `lightbound.Error`: what the program prints for the same problem, with file, line
 //! and remedy.
 
+use lightbound_shader::ShaderError;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -17,6 +18,14 @@ create_exception!(
 /// Converts an error with a message only.
 pub fn plain(error: impl fmt::Display) -> PyErr {
     Error::new_err(error.to_string())
+}
+
+/// Converts an error of a shader.
+pub fn shader(mut error: ShaderError) -> PyErr {
+    if error.labels.is_empty() {
+        error.message = format!("{}: {}", error.source_code.name(), error.message);
+    }
+    report(&error)
 }
 
 /// Converts an error with source lines and a remedy.

@@ -2,7 +2,7 @@
 
 use super::arrays::{Rounding, floats, to_numpy};
 use super::batch::{Accepts, InputBatch, Variable};
-use super::error::{plain, report};
+use super::error::{plain, shader as shader_error};
 use super::sampler::{Brdf, Sampler};
 use lightbound::material::library as shaders;
 use lightbound_shader::texture::{Channels, MAX_SIDE, SamplerState};
@@ -46,7 +46,7 @@ pub fn compile(
         Some(function) => Shader::parse_function(name, source, function),
         None => Shader::parse(name, source),
     };
-    let shader = shader.map_err(|error| report(&error))?;
+    let shader = shader.map_err(shader_error)?;
     let textures = read_textures(&shader, textures)?;
     let states = shader.textures().iter().zip(&textures);
     let states = states.map(|(name, t)| (name.clone(), t.state(SamplerState::default())));
@@ -55,12 +55,11 @@ pub fn compile(
         FunctionOptions { intervals, gradient, settings: settings.clone(), ..Default::default() };
     // A BRDF as any function: inputs are its own arguments, whether or not there is `fn material`.
     let function = shader.function_name();
-    let function_shader =
-        Shader::parse_function(name, source, function).map_err(|error| report(&error))?;
+    let function_shader = Shader::parse_function(name, source, function).map_err(shader_error)?;
     let compiled = py
         .detach(|| CompiledFunction::compile(name, source, function, &options))
         .map_err(|error| match error {
-            CompileError::Shader(error) => report(&error),
+            CompileError::Shader(error) => shader_error(error),
             error => plain(error),
         })?;
     let input = |p: &Parameter| Variable {

@@ -1,6 +1,6 @@
 //! Scenes from files and from text in pbrt-v4's format.
 
-use super::error::{plain, report};
+use super::error::{plain, report, shader as shader_error};
 use lightbound::choice::Choice;
 use lightbound::settings::MethodName;
 use lightbound::{RenderSettings, Scene as CoreScene};
@@ -98,7 +98,7 @@ pub fn parse(
 ) -> PyResult<Scene> {
     let overrides = overrides(resolution, crop, integrator, spp, seed, environment)?;
     let shader = |(name, source): (String, String)| -> PyResult<NamedShader> {
-        let shader = Shader::parse(&name, &source).map_err(|error| report(&error))?;
+        let shader = Shader::parse(&name, &source).map_err(shader_error)?;
         Ok((name, Arc::new(shader)))
     };
     let shaders: Vec<_> = shaders.into_iter().map(shader).collect::<PyResult<_>>()?;

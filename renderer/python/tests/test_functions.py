@@ -125,7 +125,7 @@ def test_sampler_of_a_material_follows_it():
     [
         (lambda: lightbound.compile("fn f(x: f32) -> f32 { return y; }", "f"), "shader.wgsl:1"),
         (lambda: lightbound.compile(SDF, "sd"), "sd"),
-        (lambda: lightbound.compile(SDF), "brdf"),
+        (lambda: lightbound.compile(SDF), "there is no `fn"),
         (lambda: lightbound.compile(SDF, "sdf", intervals=["q"]), "`q`"),
         (lambda: lightbound.compile(SDF, "sdf")(np.zeros((2, 2))), "(..., 3)"),
         (lambda: lightbound.compile(SDF, "sdf")(np.zeros((2, 3)), np.zeros(3)), "does not match"),

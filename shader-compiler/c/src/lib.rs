@@ -10,7 +10,9 @@ use lightbound_shader::texture::{Channels, MAX_SIDE, SamplerState};
 use lightbound_shader::{
     CompiledFunction, Error, FunctionOptions, InputError, Settings, Shader, Texture,
 };
+use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::ffi::{CStr, CString, c_char};
+use std::fmt;
 use std::slice;
 
 /// A compiled function. Any number of threads may use it at a time.
@@ -311,9 +313,12 @@ pub unsafe extern "C" fn lightbound_bound(
     unsafe { report(bounded, error) }.is_some()
 }
 
+/// The name of an input, and its columns of lower and upper endpoints.
+type NamedColumns<'c> = (&'c str, [&'c [f32]; 2]);
+
 /// # Safety
 /// Strings end with a null byte, and arrays have the stated size.
-unsafe fn read_inputs(inputs: &[LightboundInput]) -> Result<Vec<(&str, [&[f32]; 2])>, String> {
+unsafe fn read_inputs(inputs: &[LightboundInput]) -> Result<Vec<NamedColumns<'_>>, String> {
     let read = |input: &LightboundInput| {
         // SAFETY: the name ends with a null byte.
         let name = unsafe { text(input.name, "input")? };
@@ -398,9 +403,17 @@ unsafe fn report<T>(result: Result<T, String>, error: *mut *mut c_char) -> Optio
 
 /// A message with the place in the shader.
 fn describe(error: Error) -> String {
-    match error {
-        Error::Shader(error) => format!("{:?}", miette::Report::new(error)),
-        error => error.to_string(),
+    let Error::Shader(mut error) = error else { return error.to_string() };
+    if error.labels.is_empty() {
+        error.message = format!("{}: {}", error.source_code.name(), error.message);
+    }
+    let mut theme = GraphicalTheme::unicode_nocolor();
+    theme.characters.error = String::new();
+    let handler = GraphicalReportHandler::new_themed(theme).with_wrap_lines(false);
+    let mut text = String::new();
+    match handler.render_report(&mut text, &error) {
+        Ok(()) => text.trim().to_owned(),
+        Err(fmt::Error) => error.to_string(),
     }
 }
 

@@ -76,7 +76,7 @@ fn show_reports_missing_code_functions_and_folders() {
 fn show_explains_ranges() {
     let guarded = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {
         if wi.z <= 0.25 { return vec3f(0.0); }
-        return vec3f(1.0 / wi.z, 1.0 / wo.z, 0.0);
+        return vec3f(1.0 / sqrt(wi.z), 1.0 / wo.z, 0.0);
     }";
     let dir = ShaderDir::new(guarded);
     let show = |args: &[&str]| dir.stdout("show", args);

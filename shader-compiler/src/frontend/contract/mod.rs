@@ -254,7 +254,8 @@ fn parameter(
     };
     let docs = source.doc_comments(&declared.name);
     let parameter = annotations::parameter(source, name, &docs, scalar, size)?;
-    if parameter.is_diffuse && kind != ShaderKind::Brdf {
+    // A function may be the BRDF of a material.
+    if parameter.is_diffuse && !matches!(kind, ShaderKind::Brdf | ShaderKind::Function) {
         let error = source
             .error(format!("the parameter `{name}` cannot be an albedo of a diffuse lobe"))
             .at(declared.name, "declared with `lobe: diffuse`");

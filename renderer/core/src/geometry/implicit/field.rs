@@ -285,7 +285,8 @@ impl Bounder {
         points: &[Vec3; PARTS + 1],
     ) -> [FieldBounds<'_>; PARTS] {
         for axis in 0..3 {
-            let ends: [_; PARTS] = std::array::from_fn(|k| (points[k][axis], points[k + 1][axis]));
+            let x = points.map(|point| point[axis]);
+            let ends: [_; PARTS] = std::array::from_fn(|k| (x[k], x[k + 1]));
             self.boxes.set_all(axis, &ends.map(|(a, b)| a.min(b)), &ends.map(|(a, b)| a.max(b)));
         }
         field.bounding.run(&[], &self.boxes, &mut self.bounds);

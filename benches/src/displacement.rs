@@ -91,8 +91,8 @@ fn compare(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
             print_row(cells);
             all_hits.push(hits);
         }
-        let differs = |(a, b): (&f32, &f32)| a != b && !((a - b).abs() <= TOLERANCE * b.abs());
-        let differing = std::iter::zip(&all_hits[0], &all_hits[1]).filter(|&hits| differs(hits));
+        let agrees = |(a, b): (&f32, &f32)| a == b || (a - b).abs() <= TOLERANCE * b.abs();
+        let differing = std::iter::zip(&all_hits[0], &all_hits[1]).filter(|&hits| !agrees(hits));
         let differing = differing.count();
         if differing > 0 {
             return Err(format!("{differing} hits differ").into());

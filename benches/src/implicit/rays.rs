@@ -63,11 +63,11 @@ pub fn print_speed(rays: u64) -> Result<(), Box<dyn std::error::Error>> {
         let tracer = SphereTracer::new(field)?;
         let (traced, theirs) = measure(|| tracer.trace(&rays));
         let (depths, steps) = traced?;
-        let differs = |(hit, depth): &(&Hit, f32)| match (hit.is_miss(), *depth) {
-            (true, depth) => depth.is_finite(),
-            (false, depth) => !((depth - hit.t).abs() < 1e-2 * field.bounds),
+        let agrees = |(hit, depth): &(&Hit, f32)| match (hit.is_miss(), *depth) {
+            (true, depth) => !depth.is_finite(),
+            (false, depth) => (depth - hit.t).abs() < 1e-2 * field.bounds,
         };
-        let differing = std::iter::zip(&hits, depths).filter(differs).count();
+        let differing = std::iter::zip(&hits, depths).filter(|pair| !agrees(pair)).count();
         let count = rays.len() as f64;
         let percent = |part: usize| format!("{:.2} %", 100.0 * part as f64 / count);
         print_row([
@@ -212,10 +212,14 @@ impl SphereTracer<'_> {
                 let mut columns: [_; 4] =
                     std::array::from_fn(|_| columns.next().expect("there are four pairs"));
                 gradient.bound(&[], &boxes, &mut columns)?;
-                for row in 0..lows.len() {
-                    let square =
-                        |k: usize| results[k][row].powi(2).max(results[k + 1][row].powi(2));
-                    greatest = greatest.max((square(2) + square(4) + square(6)).sqrt());
+                let [_, _, x0, x1, y0, y1, z0, z1] = &results[..] else {
+                    unreachable!("there are eight columns")
+                };
+                let largest =
+                    |k: usize, [low, high]: [&Vec<f32>; 2]| low[k].powi(2).max(high[k].powi(2));
+                for k in 0..lows.len() {
+                    let squares = [[x0, x1], [y0, y1], [z0, z1]].map(|ends| largest(k, ends));
+                    greatest = greatest.max(squares.iter().sum::<f32>().sqrt());
                 }
             }
         }

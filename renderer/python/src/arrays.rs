@@ -5,9 +5,12 @@
 
 use super::error::plain;
 use numpy::ndarray::{ArrayD, IxDyn};
-use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// A numpy array of floats.
+pub type FloatArray<'py> = Bound<'py, PyArrayDyn<f32>>;
 
 /// How to convert doubles to floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,11 +127,7 @@ pub fn broadcast<'s>(
 
 /// Creates a numpy array from the columns of the components, which are the last axis if there is
 /// more than one.
-pub fn to_numpy<'py>(
-    py: Python<'py>,
-    columns: &[Vec<f32>],
-    batch: &[usize],
-) -> Bound<'py, PyArrayDyn<f32>> {
+pub fn to_numpy<'py>(py: Python<'py>, columns: &[Vec<f32>], batch: &[usize]) -> FloatArray<'py> {
     let mut shape = batch.to_vec();
     let values = match columns {
         [column] => column.clone(),

@@ -1,12 +1,11 @@
 //! Samplers of light directions, derived from bounds on a BRDF or a phase function.
 
-use super::arrays::{InputArray, Rounding, floats, to_numpy, vec3};
+use super::arrays::{FloatArray, InputArray, Rounding, floats, to_numpy, vec3};
 use super::error::plain;
 use lightbound::direction_tree::{AdaptiveBuilder, BrdfKernels, DirectionTree, SplitBudget};
 use lightbound::material::{Program, ShaderBinding};
 use lightbound::math::{Vec2, Vec3};
 use lightbound_shader::{Arena, Parameter, Settings, Setup, Shader, SurfaceSides, Target, Texture};
-use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -109,7 +108,7 @@ impl Sampler {
         &self,
         py: Python<'py>,
         u: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyArrayDyn<f32>>)> {
+    ) -> PyResult<(FloatArray<'py>, FloatArray<'py>)> {
         let u = InputArray::new("u", 2, floats(u, Rounding::Nearest)?)?;
         let points = u.vectors::<2>();
         if !points.iter().flatten().all(|x| (0.0..1.0).contains(x)) {
@@ -128,11 +127,7 @@ impl Sampler {
     }
 
     /// The densities of directions, 1/sr.
-    fn pdf<'py>(
-        &self,
-        py: Python<'py>,
-        wi: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    fn pdf<'py>(&self, py: Python<'py>, wi: &Bound<'py, PyAny>) -> PyResult<FloatArray<'py>> {
         let wi = InputArray::new("wi", 3, floats(wi, Rounding::Nearest)?)?;
         let directions = wi.vectors::<3>();
         let densities = py

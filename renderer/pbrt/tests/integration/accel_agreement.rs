@@ -516,7 +516,7 @@ fn displaced_meshes_agree() {
         let geometry = Geometry {
             primitives: vec![surface.clone(), surface],
             world: 0..1,
-            groups: vec![1..2],
+            groups: std::iter::once(1..2).collect(),
             instances: vec![instance],
             ..Geometry::default()
         };

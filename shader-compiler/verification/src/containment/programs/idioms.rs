@@ -168,7 +168,10 @@ fn ggx(g: &mut Generator<'_>) {
 
 /// A term divided by 4 cos θᵢ cos θₒ, or by cos θᵢ alone, which cancels with the cosine in s.
 fn division_by_cosine(g: &mut Generator<'_>) {
-    let [i, o] = ["wi", "wo"].map(|name| Expr::name(Ty::Vec(3), name).swizzle("z"));
+    let [i, o] = ["wi", "wo"].map(|name| match g.is_in_scope(name) {
+        true => Expr::name(Ty::Vec(3), name).swizzle("z"),
+        false => g.leaf(Ty::Vec(3), Role::Direction).swizzle("z"),
+    });
     let limited = match g.below(4) {
         0 => i,
         1 => call("abs", [i]),

@@ -1,8 +1,8 @@
 //! The Python package `lightbound`: compiles, evaluates, bounds and samples functions in WGSL
-//! ([`function`], [`sampler`]), renders scenes ([`scene`], [`builder`], [`render`]), and compares
-//! images ([`compare`]).
+//! (`function`, `sampler`), renders scenes (`scene`, `builder`, `render`), and compares images
+//! (`compare`).
 //!
-//! Values are numpy arrays of floats ([`arrays`]). Long work releases the GIL. `lightbound.pyi` has
+//! Values are numpy arrays of floats (`arrays`). Long work releases the GIL. `lightbound.pyi` has
 //! the signatures with their documentation.
 
 mod arrays;

@@ -559,7 +559,7 @@ mod tests {
         let source = "struct Params {
                 /// default: 3
                 k: f32,
-                /// default: 0.5, 0.25
+                /// default: (0.5, 0.25)
                 b: vec2f,
             }
             fn f(a: f32, m: Params) -> f32 { return a * m.k + m.b.x - m.b.y; }";

@@ -32,8 +32,8 @@ const SOURCE: &str = include_str!("../../scenes/displacement/dunes.wgsl");
 /// Bytes of a triangle of a mesh with shared vertices: three indices, and half a position.
 const BYTES_PER_TRIANGLE: usize = 18;
 
-/// Relative tolerance of distances: blocks of triangles multiply by the reciprocal of a determinant,
-/// and micro-triangles divide by it.
+/// Relative tolerance of distances: blocks of triangles multiply by the reciprocal of a
+/// determinant, and micro-triangles divide by it.
 const TOLERANCE: f32 = 1e-6;
 
 /// Size of the square.

@@ -249,7 +249,8 @@ impl CompiledFunction {
     }
 
     /// Evaluates rows of inputs. Each input has a column with a value for each row, or with one for
-    /// all rows; without a column, it has its default. `results` has a column for each output, whose length is the number of rows.
+    /// all rows; without a column, it has its default. `results` has a column for each output,
+    /// whose length is the number of rows.
     ///
     /// Integers and bools are passed as floats, here and in [`bound`](Self::bound).
     ///

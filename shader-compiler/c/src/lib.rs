@@ -245,9 +245,9 @@ pub unsafe extern "C" fn lightbound_output_name(
     outputs.get(index).map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
-/// Evaluates rows of inputs. `outputs` has a column of `rows` values for each output. Inputs without
-/// a column have their defaults. Integers and bools are passed as floats. Returns whether it
-/// succeeded.
+/// Evaluates rows of inputs. `outputs` has a column of `rows` values for each output. Inputs
+/// without a column have their defaults. Integers and bools are passed as floats. Returns whether
+/// it succeeded.
 ///
 /// # Safety
 /// `function` is from `lightbound_compile`. Strings end with a null byte. Arrays have the stated

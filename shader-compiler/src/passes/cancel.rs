@@ -3,7 +3,8 @@
 //! treats the two as independent, and its bounds are infinite for boxes that touch the horizon.
 //!
 //! The factor m is max(z, 0) or |z|. The quotient may be anywhere in a product, and the divisor d
-//! that depends on z anywhere in a product, as in f · g / (4 · wi.z · wo.z). It is replaced by m / d:
+//! that depends on z anywhere in a product, as in f · g / (4 · wi.z · wo.z). It is replaced by m /
+//! d:
 //!
 //! | m | d | m / d |
 //! |---|---|---|

@@ -156,7 +156,8 @@ impl ShaderUse<'_> {
         })
     }
 
-    /// Returns the words of parameters, which must be constant; `what` they belong to, for messages.
+    /// Returns the words of parameters, which must be constant; `what` they belong to, for
+    /// messages.
     fn constant_words(&self, settings: Vec<Setting>, what: &str) -> Result<Vec<u32>, SceneError> {
         let mut words = Vec::new();
         for (parameter, setting) in std::iter::zip(self.shader.settable(), settings) {

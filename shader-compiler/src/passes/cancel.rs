@@ -471,6 +471,22 @@ mod tests {
         assert_becomes(&before, &after);
     }
 
+    /// The head is built for any %p, where the product moves into the arms, and again for %p = 1,
+    /// where the condition is known.
+    #[test]
+    fn products_in_heads_of_loops_that_exit_at_once_cancel() {
+        assert_becomes(
+            "%9 = loop (%p: f32 = 1.0) {
+                %1 = le %p, 0.0  %2 = if %1 { yield 0.0 } else { %3 = div a, z  yield %3 }
+                %4 = max z, 0.0  %5 = mul %2, %4  %6 = slt 5, 3
+                while %6 else %5
+                next %p
+            }
+            return %9",
+            "%0 = lt 0.0, z  %1 = select %0, a, 0.0  return %1",
+        );
+    }
+
     #[test]
     fn other_divisors_are_kept() {
         for body in [

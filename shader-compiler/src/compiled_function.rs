@@ -7,7 +7,8 @@ use crate::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
 };
 use crate::compile::Error;
-use crate::frontend::{Parameter, Settings, Shader};
+use crate::error::CompileError;
+use crate::frontend::{Parameter, Scalar, Settings, Shader};
 use crate::ir::{Function, Port, Type};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
@@ -16,9 +17,10 @@ use crate::passes::{self, derivative};
 use crate::relations::{Axis, Relations};
 use crate::target::Target;
 use crate::texture::Texture;
+use std::cmp::Ordering;
 
 /// Inputs or columns that do not match the function.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InputError {
     /// There is no input with this name.
     #[error("the function has no input `{name}`; it has {inputs}")]
@@ -55,6 +57,24 @@ pub enum InputError {
          the function is compiled"
     )]
     NotInterval(String),
+    /// The value of an integer input is no such integer.
+    #[error("`{name}`: {value} is not of type `{ty}`")]
+    NotInteger {
+        /// Name of the input.
+        name: String,
+        /// The value.
+        value: f32,
+        /// The type in WGSL.
+        ty: &'static str,
+    },
+    /// The lower endpoint of an interval is above the upper one, or one of them is NaN.
+    #[error("the interval of `{name}` is empty: from {} to {}", .endpoints[0], .endpoints[1])]
+    Empty {
+        /// Name of the input.
+        name: String,
+        /// The endpoints.
+        endpoints: [f32; 2],
+    },
     /// An input that is declared a unit vector is none.
     #[error("row {row}: {message}")]
     Precondition {
@@ -133,8 +153,8 @@ pub(crate) struct Prepared {
     pub inputs: Vec<Input>,
     /// Indices of its outputs.
     pub outputs: Vec<usize>,
-    /// The default of each input, if it has one.
-    pub defaults: Vec<Option<[f32; 1]>>,
+    /// Type and default of each input.
+    pub declared: Vec<DeclaredInput>,
 }
 
 impl Prepared {
@@ -182,8 +202,9 @@ impl Prepared {
         let point = derivative::run(&integrand.point, &by, &floats)?;
         let derivatives = integrand.point.outputs.len()..point.outputs.len();
         let outputs: Vec<_> = integrand.outputs.iter().copied().chain(derivatives).collect();
-        let defaults = point.inputs.iter().map(|port| default(shader.settable(), port)).collect();
-        Ok(Prepared { point, inputs, outputs, defaults })
+        let declared = shader.arguments().iter().chain(shader.settable());
+        let declared = declared.flat_map(DeclaredInput::components).collect();
+        Ok(Prepared { point, inputs, outputs, declared })
     }
 }
 
@@ -195,8 +216,8 @@ pub struct CompiledFunction {
     values: Kernel,
     bounds: BoundingKernel,
     is_interval: Vec<bool>,
-    /// The default of each input, if it has one.
-    defaults: Vec<Option<[f32; 1]>>,
+    /// Type and default of each input.
+    declared: Vec<DeclaredInput>,
 }
 
 impl CompiledFunction {
@@ -211,30 +232,23 @@ impl CompiledFunction {
         function: &str,
         options: &FunctionOptions,
     ) -> Result<CompiledFunction, Error> {
-        let Prepared { point, inputs, outputs, defaults } =
-            Prepared::new(name, source, function, options)?;
-        let compiled =
-            CompiledFunction::new(&point, &inputs, &outputs, &options.bounds, options.target)?;
-        Ok(CompiledFunction { defaults, ..compiled })
+        Ok(CompiledFunction::new(Prepared::new(name, source, function, options)?, options)?)
     }
 
-    /// Compiles some outputs of a point shader, given by their indices.
     fn new(
-        point: &Function,
-        inputs: &[Input],
-        outputs: &[usize],
-        options: &Options,
-        target: Target,
-    ) -> Result<CompiledFunction, crate::error::CompileError> {
+        Prepared { point, inputs, outputs, declared }: Prepared,
+        options: &FunctionOptions,
+    ) -> Result<CompiledFunction, CompileError> {
         let arena = Arena::new();
-        let lifted = lift::run(point, inputs, outputs, options);
+        let lifted = lift::run(&point, &inputs, &outputs, &options.bounds);
+        assert_eq!(declared.len(), inputs.len(), "inputs are components of declared ones");
         Ok(CompiledFunction {
             inputs: lifted.point.inputs.clone(),
             outputs: lifted.point.outputs.clone(),
-            values: Kernel::compile(&arena, &passes::lower(&lifted.point), target)?,
-            bounds: BoundingKernel::compile(&arena, &lifted, target)?,
+            values: Kernel::compile(&arena, &passes::lower(&lifted.point), options.target)?,
+            bounds: BoundingKernel::compile(&arena, &lifted, options.target)?,
             is_interval: inputs.iter().map(|input| input.interval).collect(),
-            defaults: vec![None; inputs.len()],
+            declared,
         })
     }
 
@@ -268,12 +282,14 @@ impl CompiledFunction {
         self.check_outputs(results.len())?;
         let rows = self.rows(results.iter().map(|column| column.len()))?;
         let mut batch = Batch::new(self.values.target(), self.inputs.len(), rows);
-        for (port, (column, ty)) in self.columns(inputs, |&column| column, rows)?.enumerate() {
+        for (port, column) in self.columns(inputs, |&column| column, rows)?.enumerate() {
             if let [x] = column[..] {
-                batch.fill_port(port, to_bits(ty, x));
+                batch.fill_port(port, self.word(port, x)?);
                 continue;
             }
-            (0..rows).for_each(|row| batch.set_bits(row, port, to_bits(ty, column[row])));
+            for (row, &x) in column.iter().enumerate() {
+                batch.set_bits(row, port, self.word(port, x)?);
+            }
         }
         let mut outputs = Batch::new(self.values.target(), self.outputs.len(), rows);
         self.values.run(textures, &batch, &mut outputs);
@@ -294,8 +310,9 @@ impl CompiledFunction {
     /// treated.
     ///
     /// # Errors
-    /// If the columns do not match the function, if the endpoints of a scalar input differ, or if a
-    /// box has no unit vector for an input that is one, and bounds depend on it.
+    /// If the columns do not match the function, if the endpoints of a scalar input differ, if an
+    /// interval is empty, or if a box has no unit vector for an input that is one, and bounds depend
+    /// on it.
     ///
     /// # Panics
     /// If there are fewer textures than the function reads.
@@ -312,17 +329,14 @@ impl CompiledFunction {
             self.columns(boxes, |[low, _]| low, rows)?,
             self.columns(boxes, |[_, high]| high, rows)?,
         );
-        for (input, ((low, ty), (high, _))) in low.zip(high).enumerate() {
+        for (input, (low, high)) in low.zip(high).enumerate() {
             let at = |column: &[f32], row: usize| match column {
                 [x] => *x,
                 column => column[row],
             };
             for row in 0..rows {
                 let (low, high) = (at(low, row), at(high, row));
-                if !self.is_interval[input] && low.to_bits() != high.to_bits() {
-                    return Err(InputError::NotInterval(self.inputs[input].name.clone()));
-                }
-                batch.set_bits(row, input, [low, high].map(|x| to_bits(ty, x)));
+                batch.set_bits(row, input, self.interval(input, [low, high])?);
             }
         }
         if let Some(precondition) = self.bounds.precondition() {
@@ -347,6 +361,35 @@ impl CompiledFunction {
         Ok(())
     }
 
+    /// The word of a value of an input.
+    fn word(&self, input: usize, x: f32) -> Result<u32, InputError> {
+        let scalar = self.declared[input].scalar;
+        scalar.word(x).ok_or_else(|| InputError::NotInteger {
+            name: self.inputs[input].name.clone(),
+            value: x,
+            ty: scalar.name(),
+        })
+    }
+
+    /// The words of the endpoints of an input.
+    fn interval(&self, input: usize, endpoints: [f32; 2]) -> Result<[u32; 2], InputError> {
+        let name = || self.inputs[input].name.clone();
+        let [low, high] = endpoints;
+        if low.to_bits() != high.to_bits() {
+            if !self.is_interval[input] {
+                return Err(InputError::NotInterval(name()));
+            }
+            if !matches!(low.partial_cmp(&high), Some(Ordering::Less | Ordering::Equal)) {
+                return Err(InputError::Empty { name: name(), endpoints });
+            }
+        }
+        let words = [self.word(input, low)?, self.word(input, high)?];
+        // Intervals of integers are signed.
+        let crosses_sign =
+            self.declared[input].scalar == Scalar::U32 && words[0] as i32 > words[1] as i32;
+        Ok(if crosses_sign { [i32::MIN as u32, i32::MAX as u32] } else { words })
+    }
+
     fn check_outputs(&self, found: usize) -> Result<(), InputError> {
         let expected = self.outputs.len();
         if found == expected { Ok(()) } else { Err(InputError::Outputs { found, expected }) }
@@ -364,28 +407,28 @@ impl CompiledFunction {
         }
     }
 
-    /// The column and the type of each input.
+    /// The column of each input.
     fn columns<'c, C>(
         &'c self,
         named: &'c [(&str, C)],
         column: impl Fn(&'c C) -> &'c [f32],
         rows: usize,
-    ) -> Result<impl Iterator<Item = (&'c [f32], Type)>, InputError> {
+    ) -> Result<impl Iterator<Item = &'c [f32]>, InputError> {
         let inputs = &self.inputs;
         if let Some((name, _)) =
             named.iter().find(|(name, _)| inputs.iter().all(|port| port.name != *name))
         {
             return Err(unknown(name, inputs));
         }
-        let find = |(port, default): (&Port, &'c Option<[f32; 1]>)| {
+        let find = |(port, declared): (&Port, &'c DeclaredInput)| {
             let found = named.iter().rev().find(|(name, _)| port.name == *name);
-            let values = match (found, default) {
+            let values = match (found, &declared.default) {
                 (Some((_, found)), _) => column(found),
                 (None, Some(default)) => default,
                 (None, None) => return Err(InputError::Missing(port.name.clone())),
             };
             match values {
-                values if values.len() == rows || values.len() == 1 => Ok((values, port.ty)),
+                values if values.len() == rows || values.len() == 1 => Ok(values),
                 values => Err(InputError::Length {
                     name: port.name.clone(),
                     found: values.len(),
@@ -393,17 +436,44 @@ impl CompiledFunction {
                 }),
             }
         };
-        let ports = inputs.iter().zip(&self.defaults);
+        let ports = inputs.iter().zip(&self.declared);
         Ok(ports.map(find).collect::<Result<Vec<_>, _>>()?.into_iter())
     }
 }
 
-/// The default of a component of a parameter, if `port` is one.
-fn default(parameters: &[Parameter], port: &Port) -> Option<[f32; 1]> {
-    parameters.iter().find_map(|parameter| {
-        let component = parameter.component_names().position(|name| name == port.name)?;
-        Some([parameter.default.as_ref()?[component] as f32])
-    })
+/// What a shader declares of an input, a component of an argument or of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct DeclaredInput {
+    scalar: Scalar,
+    default: Option<[f32; 1]>,
+}
+
+impl DeclaredInput {
+    /// The components of a parameter.
+    fn components(parameter: &Parameter) -> impl Iterator<Item = DeclaredInput> + '_ {
+        (0..parameter.size).map(|k| DeclaredInput {
+            scalar: parameter.scalar,
+            default: parameter.default.as_ref().map(|values| [values[k] as f32]),
+        })
+    }
+}
+
+/// 2³¹
+const TWO_31: f32 = (1u32 << 31) as f32;
+
+impl Scalar {
+    /// The word of a value that is passed as a float; `None` if the type does not have it.
+    fn word(self, x: f32) -> Option<u32> {
+        let is_integer = x.fract() == 0.0;
+        match self {
+            Scalar::F32 => Some(x.to_bits()),
+            Scalar::Bool if x.is_nan() => None,
+            Scalar::Bool => Some(if x == 0.0 { 0 } else { !0 }),
+            Scalar::I32 if is_integer && (-TWO_31..TWO_31).contains(&x) => Some(x as i32 as u32),
+            Scalar::U32 if is_integer && (0.0..2.0 * TWO_31).contains(&x) => Some(x as u32),
+            Scalar::I32 | Scalar::U32 => None,
+        }
+    }
 }
 
 fn unknown(name: &str, inputs: &[Port]) -> InputError {
@@ -420,21 +490,6 @@ fn find_inputs(function: &Function, name: &str) -> Result<Vec<usize>, InputError
     let inputs = function.inputs.iter().enumerate();
     let found: Vec<_> = inputs.filter(|(_, port)| is_named(port)).map(|(k, _)| k).collect();
     if found.is_empty() { Err(unknown(name, &function.inputs)) } else { Ok(found) }
-}
-
-pub(crate) fn to_bits(ty: Type, x: f32) -> u32 {
-    match ty {
-        Type::F32 => x.to_bits(),
-        Type::I32 if x < 0.0 => x as i32 as u32,
-        Type::I32 => x as u32,
-        Type::Bool => {
-            if x != 0.0 {
-                !0
-            } else {
-                0
-            }
-        }
-    }
 }
 
 pub(crate) fn from_bits(ty: Type, bits: u32) -> f32 {
@@ -577,6 +632,46 @@ mod tests {
         assert_eq!((low, high), ([3.25], [6.25]));
         let missing = function.evaluate(&[], &[], &mut [&mut values]);
         assert_eq!(missing, Err(InputError::Missing("a".to_owned())));
+    }
+
+    #[test]
+    fn integers_beyond_their_types_and_empty_intervals_are_errors() {
+        let source = "fn f(x: f32, i: i32, u: u32, b: bool) -> f32 {
+            return select(x, f32(i) + f32(u), b);
+        }";
+        let function =
+            CompiledFunction::compile("f.wgsl", source, "f", &FunctionOptions::default()).unwrap();
+        let value = |i: f32, u: f32| {
+            let inputs = [("x", 0.0), ("i", i), ("u", u), ("b", 1.0)].map(|(name, x)| (name, [x]));
+            let inputs = inputs.each_ref().map(|(name, x)| (*name, &x[..]));
+            let mut value = [0.0];
+            function.evaluate(&[], &inputs, &mut [&mut value]).map(|()| value[0])
+        };
+        assert_eq!(value(-3.0, 4e9), Ok(4e9));
+        assert_eq!(value(-TWO_31, 0.0), Ok(-TWO_31));
+        for (i, u) in [(TWO_31, 0.0), (0.5, 0.0), (f32::NAN, 0.0), (0.0, -1.0), (0.0, 2.0 * TWO_31)]
+        {
+            assert!(matches!(value(i, u), Err(InputError::NotInteger { .. })), "{i} {u}");
+        }
+        let bounds = |x: [f32; 2], i: [f32; 2], u: [f32; 2]| {
+            let boxes = [("x", x), ("i", i), ("u", u), ("b", [1.0; 2])];
+            let boxes = boxes.each_ref().map(|(name, [low, high])| {
+                (*name, [std::slice::from_ref(low), std::slice::from_ref(high)])
+            });
+            let (mut low, mut high) = ([0.0], [0.0]);
+            function.bound(&[], &boxes, &mut [[&mut low, &mut high]]).map(|()| [low[0], high[0]])
+        };
+        // Members on both sides of 2³¹.
+        let [low, high] = bounds([0.0; 2], [0.0; 2], [1.0, 3e9]).unwrap();
+        assert!(low <= 1.0 && high >= 3e9, "{low} {high}");
+        assert_eq!(bounds([0.0; 2], [-2.0, 3.0], [3e9; 2]), Ok([3e9 - 2.0, 3e9 + 3.0]));
+        let unrepresentable = bounds([0.0; 2], [0.0, 1e12], [0.0; 2]);
+        assert!(matches!(unrepresentable, Err(InputError::NotInteger { .. })));
+        for x in [[1.0, 0.0], [f32::NAN, 1.0], [0.0, f32::NAN]] {
+            let empty = bounds(x, [0.0; 2], [0.0; 2]);
+            assert!(matches!(empty, Err(InputError::Empty { .. })), "{x:?}");
+        }
+        assert!(bounds([f32::NAN; 2], [0.0; 2], [0.0; 2]).is_ok());
     }
 
     /// The BRDF of a material is a function like any other.

@@ -37,14 +37,20 @@ impl Rounding {
 /// Converts any array-like object. Only doubles and integers are rounded.
 pub fn floats(object: &Bound<'_, PyAny>, rounding: Rounding) -> PyResult<ArrayD<f32>> {
     if let Ok(array) = object.cast::<PyArrayDyn<f32>>() {
-        return Ok(array.readonly().as_array().to_owned());
+        let array = array.readonly();
+        let array = array.as_array();
+        let values = ArrayD::from_shape_vec(array.shape(), array.iter().copied().collect());
+        return Ok(values.expect("there is a value for each element"));
     }
     let options = PyDict::new(object.py());
     options.set_item("dtype", "float64")?;
     let numpy = object.py().import("numpy")?;
     let array: PyReadonlyArrayDyn<f64> =
         numpy.call_method("asarray", (object,), Some(&options))?.extract()?;
-    Ok(array.as_array().mapv(|x| rounding.to_float(x)))
+    let array = array.as_array();
+    let values = array.iter().map(|&x| rounding.to_float(x)).collect();
+    let values = ArrayD::from_shape_vec(array.shape(), values);
+    Ok(values.expect("there is a value for each element"))
 }
 
 /// Values of an input for a batch.

@@ -93,11 +93,6 @@ impl<'f> InputBatch<'f> {
         for (input, [low, high]) in &values {
             let (low, high) = (low.columns(&shape), high.columns(&shape));
             for ((name, low), high) in input.components.iter().zip(low).zip(high) {
-                if rows_of(&low, &high).any(|(low, high)| low > high) {
-                    return Err(plain(format!(
-                        "the interval of `{name}` is empty: its lower endpoint is above the upper"
-                    )));
-                }
                 columns.push((name.as_str(), [low, high]));
             }
         }
@@ -176,12 +171,6 @@ impl Variable {
             }
         }
     }
-}
-
-/// Pairs of elements of two columns.
-fn rows_of<'c>(low: &'c [f32], high: &'c [f32]) -> impl Iterator<Item = (f32, f32)> + 'c {
-    let at = |column: &[f32], row: usize| if let [x] = column { *x } else { column[row] };
-    (0..low.len().max(high.len())).map(move |row| (at(low, row), at(high, row)))
 }
 
 /// Splits columns into chunks of rows.

@@ -15,19 +15,29 @@ use lightbound_shader::Shader;
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A material of a builder.
 #[pyclass(frozen, module = "lightbound")]
 #[derive(Clone, Copy)]
 pub struct Material {
     id: MaterialId,
+    /// The scene that it belongs to.
+    scene: u64,
 }
 
 /// Builds a scene from materials, shapes and lights.
 #[pyclass(module = "lightbound")]
-#[derive(Default)]
 pub struct SceneBuilder {
     builder: CoreBuilder,
+    /// Identifies the scene that is being built among all of the process.
+    scene: u64,
+}
+
+/// Returns a number for a scene.
+fn next_scene() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl SceneBuilder {
@@ -37,6 +47,9 @@ impl SceneBuilder {
         material: &Material,
         emission: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        if material.scene != self.scene {
+            return Err(plain("the material belongs to another scene: add it to this builder"));
+        }
         match emission {
             None => self.builder.add_shape(shape, material.id),
             Some(radiance) => {
@@ -78,7 +91,7 @@ fn z_to(up: Vec3) -> PyResult<Transform> {
 impl SceneBuilder {
     #[new]
     fn new() -> SceneBuilder {
-        SceneBuilder::default()
+        SceneBuilder { builder: CoreBuilder::new(), scene: next_scene() }
     }
 
     /// Adds a material: a shader in WGSL with constant parameters.
@@ -99,7 +112,7 @@ impl SceneBuilder {
         let values: Vec<(&str, &[f64])> =
             values.iter().map(|(name, value)| (name.as_str(), &value[..])).collect();
         let id = self.builder.add_shader(name, source, &values).map_err(plain)?;
-        Ok(Material { id })
+        Ok(Material { id, scene: self.scene })
     }
 
     /// Adds a mesh of triangles.
@@ -233,7 +246,7 @@ impl SceneBuilder {
             MethodName::AmbientOcclusion => Method::AmbientOcclusion(Default::default()),
         };
         let camera = Camera::look_at(eye, target, up, fov, resolution);
-        let builder = std::mem::take(&mut self.builder);
+        let SceneBuilder { builder, .. } = std::mem::replace(self, SceneBuilder::new());
         let scene = py.detach(|| builder.build(camera)).map_err(plain)?;
         Ok(Scene { scene, settings })
     }

@@ -5,6 +5,8 @@ use super::batch::{Accepts, InputBatch, Variable};
 use super::error::{plain, shader as shader_error};
 use super::sampler::{Brdf, Sampler};
 use lightbound::material::library as shaders;
+use lightbound_shader::lift::Options;
+use lightbound_shader::relations::Relations;
 use lightbound_shader::texture::{Channels, MAX_SIDE, SamplerState};
 use lightbound_shader::{
     CompiledFunction, Error as CompileError, FunctionOptions, Parameter, Settings, Shader,
@@ -51,8 +53,14 @@ pub fn compile(
     let states = shader.textures().iter().zip(&textures);
     let states = states.map(|(name, t)| (name.clone(), t.state(SamplerState::default())));
     let settings = Settings { textures: states.collect(), ..Settings::default() };
-    let options =
-        FunctionOptions { intervals, gradient, settings: settings.clone(), ..Default::default() };
+    let bounds = Options { relations: Relations::all(), ..Options::default() };
+    let options = FunctionOptions {
+        intervals,
+        gradient,
+        settings: settings.clone(),
+        bounds,
+        ..FunctionOptions::default()
+    };
     // A BRDF as any function: inputs are its own arguments, whether or not there is `fn material`.
     let function = shader.function_name();
     let function_shader = Shader::parse_function(name, source, function).map_err(shader_error)?;

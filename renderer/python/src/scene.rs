@@ -97,11 +97,18 @@ pub fn parse(
     strict: bool,
 ) -> PyResult<Scene> {
     let overrides = overrides(resolution, crop, integrator, spp, seed, environment)?;
-    let shader = |(name, source): (String, String)| -> PyResult<NamedShader> {
-        let shader = Shader::parse(&name, &source).map_err(shader_error)?;
-        Ok((name, Arc::new(shader)))
-    };
-    let shaders: Vec<_> = shaders.into_iter().map(shader).collect::<PyResult<_>>()?;
+    let mut named: Vec<NamedShader> = vec![];
+    for (name, source) in shaders {
+        // The scene may use a shader as a material or a field, and to displace meshes.
+        let displacement = Shader::parse_function(&name, &source, "displace");
+        match Shader::parse(&name, &source) {
+            Ok(shader) => named.push((name.clone(), Arc::new(shader))),
+            Err(error) if displacement.is_err() => return Err(shader_error(error)),
+            Err(_) => (),
+        }
+        named.extend(displacement.into_iter().map(|shader| (name.clone(), Arc::new(shader))));
+    }
+    let shaders = named;
     read(py, &Source::memory(name, text), &shaders, &overrides, strict)
 }
 

@@ -142,6 +142,29 @@ def test_wrong_input_is_an_error(call, message):
     assert message in str(error.value)
 
 
+def test_integers_are_checked():
+    f = lightbound.compile("fn f(x: f32, k: i32) -> f32 { return x + f32(k); }", "f")
+    assert f(0.5, 3) == 3.5 and f.bound(0.5, (-1, 2)) == (-0.5, 2.5)
+    for call in [lambda: f(0, 1.5), lambda: f(0, 2**31), lambda: f.bound(0, (0, 2**40))]:
+        with pytest.raises(lightbound.Error, match="`k`.*`i32`"):
+            call()
+    for ends in [(float("nan"), 1), (2, 1)]:
+        with pytest.raises(lightbound.Error, match="`x` is empty"):
+            f.bound(ends, 0)
+
+
+def test_unit_vectors_make_bounds_tight():
+    f = lightbound.compile("fn f(/** fact: unit */ n: vec3f) -> f32 { return dot(n, n); }", "f")
+    lower, upper = f.bound(([-0.1, -0.1, 0.9], [0.1, 0.1, 1.0]))
+    assert 0.999 < lower <= 1 <= upper < 1.001
+
+
+def test_empty_arrays_have_empty_results():
+    empty = np.ones((4, 3))[:0]
+    assert lightbound.compile(SDF, "sdf")(empty).shape == (0,)
+    assert lightbound.compile(SDF, "sdf")(empty.astype(np.float32)).shape == (0,)
+
+
 def test_wrong_arguments_are_type_errors():
     sdf = lightbound.compile(SDF, "sdf")
     for call in [lambda: sdf(), lambda: sdf([0, 0, 0], 1, 2), lambda: sdf([0, 0, 0], q=1)]:

@@ -112,6 +112,28 @@ def test_lights_have_the_stated_power():
     np.testing.assert_allclose(image.mean((0, 1)) * np.pi, [4.0, 3.0, 3.0], rtol=0.02)
 
 
+def test_materials_of_other_scenes_are_errors():
+    builder, other = lightbound.SceneBuilder(), lightbound.SceneBuilder()
+    grey = builder.material(DIFFUSE, kd=0.5)
+    other.material(DIFFUSE, kd=0.1)
+    with pytest.raises(lightbound.Error, match="another scene"):
+        other.sphere([0, 0, 0], 1, grey)
+    builder.build(eye=[0, 0, -4], target=[0, 0, 0])
+    with pytest.raises(lightbound.Error, match="another scene"):
+        builder.sphere([0, 0, 0], 1, grey)
+
+
+def test_text_of_shaders_displaces_meshes():
+    text = SPHERE.replace(
+        'Shape "sphere"',
+        'Shape "trianglemesh" "point3 P" [-9 -9 0 9 -9 0 0 9 0] "string displacement" "up.wgsl"',
+    )
+    up = "fn displace(uv: vec2f, p: vec3f, n: vec3f) -> vec3f { return vec3f(0.0, 0.0, -2.0); }"
+    loaded = lightbound.parse(text, shaders={"half.wgsl": DIFFUSE, "up.wgsl": up})
+    depth = lightbound.render(loaded, spp=1, layers=["depth"])["depth"]
+    assert abs(depth[12, 16] - 3) < 1e-4
+
+
 def test_progress_rises_to_1():
     calls = []
     lightbound.render(scene(), spp=4, progress=calls.append)

@@ -6,6 +6,8 @@
 
 #![expect(unsafe_code, reason = "callers in C pass pointers")]
 
+use lightbound_shader::lift::Options;
+use lightbound_shader::relations::Relations;
 use lightbound_shader::texture::{Channels, MAX_SIDE, SamplerState};
 use lightbound_shader::{
     CompiledFunction, Error, FunctionOptions, InputError, Settings, Shader, Texture,
@@ -106,7 +108,8 @@ unsafe fn compile(
     options: Option<&LightboundOptions>,
 ) -> Result<LightboundFunction, String> {
     let shader = Shader::parse_function(name, source, function).map_err(|e| describe(e.into()))?;
-    let mut compile_options = FunctionOptions::default();
+    let bounds = Options { relations: Relations::all(), ..Options::default() };
+    let mut compile_options = FunctionOptions { bounds, ..FunctionOptions::default() };
     let mut textures = vec![];
     if let Some(options) = options {
         // SAFETY: arrays have the stated number of elements.

@@ -8,7 +8,7 @@ use super::prune::Pruner;
 use super::run::{Elements, Group, Run};
 use super::tape::Tape;
 use super::trace::{MAX_BOXES, Trace};
-use crate::compiled_function::{from_bits, to_bits};
+use crate::compiled_function::from_bits;
 use crate::ir::{Table, Type};
 use crate::kernel::with_tables;
 use crate::texture::Texture;
@@ -228,6 +228,28 @@ fn check<'c>(
 /// Rows of a column, or its only value.
 fn part(column: &[f32], start: usize, count: usize) -> &[f32] {
     if column.len() == 1 { column } else { &column[start..start + count] }
+}
+
+/// The word of a value that is passed as a float.
+///
+/// # Panics
+/// If the input is an integer, and the value is not, or is out of the range of `i32`.
+pub(super) fn to_bits(ty: Type, x: f32) -> u32 {
+    match ty {
+        Type::F32 => x.to_bits(),
+        Type::Bool => {
+            if x != 0.0 {
+                !0
+            } else {
+                0
+            }
+        }
+        Type::I32 => {
+            let integer = x as i32;
+            assert!(integer as f32 == x && x < -(i32::MIN as f32), "{x} is not an `i32`");
+            integer as u32
+        }
+    }
 }
 
 /// Fills a column of an input, and repeats its last value.

@@ -1,5 +1,6 @@
+use super::evaluator::to_bits;
 use super::*;
-use crate::compiled_function::{from_bits, to_bits};
+use crate::compiled_function::from_bits;
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Port, Type};
 use crate::random::Random;

@@ -2,6 +2,7 @@
 
 use super::Builder;
 use super::shader_material::check_unused;
+use super::shaders::DISPLACE;
 use crate::diagnostics::SceneError;
 use crate::file::params::ParamType;
 use crate::file::parse::Entity;
@@ -68,7 +69,7 @@ impl Builder<'_> {
             }
         }
         let label = format!("shader {file} of a shape \"{}\"", entity.name);
-        let shader_use = self.function_use(entity, file, label, "displace", &PARAMETERS)?;
+        let shader_use = self.function_use(entity, file, label, DISPLACE, &PARAMETERS)?;
         let values = self.shader_values(&shader_use)?;
         let surface = shader_use.displaced(values, mesh, edge_length, render_from_shape)?;
         check_unused(&[&shader_use], &PARAMETERS)?;

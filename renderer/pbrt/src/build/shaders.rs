@@ -51,6 +51,9 @@ pub(super) struct Variant {
     textures: Vec<TextureState>,
 }
 
+/// The function of a shader that displaces a mesh.
+pub const DISPLACE: &str = "displace";
+
 impl Variant {
     /// Creates a variant from override values and settings of textures.
     pub fn new(shader: u32, overrides: &[(String, f64)], textures: Vec<TextureState>) -> Variant {
@@ -96,11 +99,15 @@ pub(super) enum FindError {
 impl Shaders {
     /// Creates the cache with `named` shaders, which take precedence over files and the library.
     pub fn new(target: Target, named: &[NamedShader]) -> Shaders {
+        let key = |(name, shader): &NamedShader| {
+            let function = (shader.function_name() == DISPLACE).then_some(DISPLACE);
+            (name.clone(), function)
+        };
         Shaders {
             arena: Arena::new(),
             target,
             shaders: named.iter().map(|(_, shader)| shader.clone()).collect(),
-            by_name: named.iter().map(|(name, _)| (name.clone(), None)).zip(0..).collect(),
+            by_name: named.iter().map(key).zip(0..).collect(),
             by_origin: HashMap::new(),
             programs: HashMap::new(),
             bindings: Vec::new(),

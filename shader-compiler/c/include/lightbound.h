@@ -109,9 +109,9 @@ size_t lightbound_output_count(const struct LightboundFunction *function);
 // `function` is from `lightbound_compile`.
 const char *lightbound_output_name(const struct LightboundFunction *function, size_t index);
 
-// Evaluates rows of inputs. `outputs` has a column of `rows` values for each output. Inputs without
-// a column have their defaults. Integers and bools are passed as floats. Returns whether it
-// succeeded.
+// Evaluates rows of inputs. `outputs` has a column of `rows` values for each output. Inputs
+// without a column have their defaults. Integers and bools are passed as floats. Returns whether
+// it succeeded.
 //
 // # Safety
 // `function` is from `lightbound_compile`. Strings end with a null byte. Arrays have the stated

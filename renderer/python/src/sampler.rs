@@ -3,6 +3,7 @@
 use super::arrays::{FloatArray, InputArray, Rounding, floats, to_numpy, vec3};
 use super::error::plain;
 use lightbound::direction_tree::{AdaptiveBuilder, BrdfKernels, DirectionTree, SplitBudget};
+use lightbound::material::parameters::valid_values;
 use lightbound::material::{Program, ShaderBinding};
 use lightbound::math::{Vec2, Vec3};
 use lightbound_shader::{Arena, Parameter, Settings, Setup, Shader, SurfaceSides, Target, Texture};
@@ -88,7 +89,8 @@ fn words(members: &[Parameter], values: Option<&Bound<'_, PyDict>>) -> PyResult<
         }
         let [min, max] = member.range;
         if !value.iter().all(|x| (min..=max).contains(x)) {
-            return Err(plain(format!("`{}` is outside its range [{min}, {max}]", member.name)));
+            let valid = valid_values(member);
+            return Err(plain(format!("`{}` is out of its range: expected {valid}", member.name)));
         }
         words.extend(value.iter().map(|&x| member.scalar.bits(x)));
     }

@@ -40,9 +40,9 @@ pub enum MaterialError {
     },
     /// A value has the wrong size or is out of range.
     #[error(
-        "the parameter {parameter} of {shader} takes {size} numbers from {} to {}",
-        range[0],
-        range[1]
+        "the parameter {parameter} of {shader} has {size} components from {} to {}",
+        range[0] as f32,
+        range[1] as f32
     )]
     InvalidValue {
         /// Name of the shader.

@@ -176,6 +176,16 @@ pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctio
             if let Some(hit) =
                 nearest_accepted(&*context.geometry, primitive, args.primID, &segment)
             {
+                let current = (rayhit.get(Field::Geometry), rayhit.get(Field::Instance));
+                let (geometry_id, instance_id) = (current.0.to_bits(), current.1.to_bits());
+                if hit.t == segment.tmax && geometry_id != RTC_INVALID_GEOMETRY_ID {
+                    // As in the built-in structure, the hit with the lowest indices wins.
+                    let current = indices(&*context.geometry, geometry_id, instance_id);
+                    let element = rayhit.get(Field::Element).to_bits();
+                    if (current.1, current.0, element) < (instance, primitive, args.primID) {
+                        continue;
+                    }
+                }
                 rayhit.set(Field::Tfar, hit.t);
                 rayhit.set(Field::U, hit.u);
                 rayhit.set(Field::V, hit.v);

@@ -40,7 +40,7 @@ pub enum ShaderDisplacementError {
     #[error(transparent)]
     Mesh(#[from] MeshError),
     /// Edges would be divided too often.
-    #[error("with edges of {edge_length}, there would be too many triangles")]
+    #[error("with edges of {edge_length:?}, there would be too many triangles")]
     TooFine {
         /// The greatest length of edges.
         edge_length: f32,

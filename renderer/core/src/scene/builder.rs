@@ -337,7 +337,7 @@ mod tests {
         assert!(add(&[("kd", &[0.5; 3])]).is_ok());
         assert!(add(&[("kds", &[0.5; 3])]).unwrap_err().contains("no parameter kds"));
         for wrong in [&[0.5][..], &[0.5, 0.5, 1.5]] {
-            assert!(add(&[("kd", wrong)]).unwrap_err().contains("takes 3 numbers from 0 to 1"));
+            assert!(add(&[("kd", wrong)]).unwrap_err().contains("has 3 components from 0 to 1"));
         }
     }
 }

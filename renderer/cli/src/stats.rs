@@ -218,6 +218,8 @@ pub struct LightTreeStats {
     /// Number of leaves: for lightcuts, points and directions that represent lights; for the path
     /// tracer, lights and regions of environment lights.
     pub leaves: usize,
+    /// Number of leaves that are virtual lights.
+    pub virtual_lights: usize,
 }
 
 impl From<integrator::LightTreeStats> for LightTreeStats {
@@ -226,6 +228,7 @@ impl From<integrator::LightTreeStats> for LightTreeStats {
             build_seconds: tree.build.as_secs_f64(),
             memory_bytes: tree.bytes,
             leaves: tree.points,
+            virtual_lights: tree.virtual_lights,
         }
     }
 }

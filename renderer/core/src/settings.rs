@@ -167,6 +167,21 @@ pub struct LightcutsSettings {
     /// Approximate number of directions that represent all environment lights; each light has at
     /// least one.
     pub environment_points: u32,
+    /// Indirect light; `None` for direct light only.
+    pub virtual_lights: Option<VirtualLightSettings>,
+}
+
+/// Settings of virtual lights, which are the indirect light of lightcuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VirtualLightSettings {
+    /// Number of paths from the lights, at least 1. A path leaves a virtual light at each surface
+    /// that it meets.
+    pub paths: u32,
+    /// Distance in scene units below which the light of a virtual light does not increase; positive.
+    /// `None` selects one by the number of virtual lights.
+    pub clamp_distance: Option<f32>,
+    /// Whether rays compensate for the light that clamping takes away.
+    pub compensation: bool,
 }
 
 impl LightcutsSettings {
@@ -183,6 +198,7 @@ impl Default for LightcutsSettings {
             check_bounds: false,
             area_points: 1024,
             environment_points: 1024,
+            virtual_lights: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::numbers::{choice, integer};
 use lightbound::choice::Choice;
 use lightbound::part::Attributes;
 use lightbound::settings::{
-    BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName,
+    BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName, VirtualLightSettings,
 };
 use lightbound_image::write::Attribute;
 use lightbound_pbrt::build::LightcutsOverrides;
@@ -45,6 +45,20 @@ pub struct LightcutsArgs {
     #[arg(long = "sky-points", value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     environment_points: Option<u32>,
 
+    /// Number of paths from lights, whose surfaces become virtual lights: indirect light; 0 renders
+    /// direct light only [default: the scene's, or 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=LightcutsSettings::MAX_POINTS))]
+    light_paths: Option<u32>,
+
+    /// Distance below which the light of a virtual light does not increase [default: the scene's,
+    /// or one by the number of paths]
+    #[arg(long, value_name = "X", value_parser = parse_distance, allow_negative_numbers = true)]
+    clamp_distance: Option<f32>,
+
+    /// Leave out the light that clamping takes away: darker corners, but less noise
+    #[arg(long)]
+    no_compensation: bool,
+
     /// Compilation of material bounds [default: related]
     #[arg(long, value_parser = choice::<BoundMode>())]
     bounds: Option<BoundMode>,
@@ -63,6 +77,12 @@ fn parse_error(text: &str) -> Result<f32, String> {
     x.ok_or_else(|| "expected a number of at least 0, as in 0.02 for 2 %".into())
 }
 
+/// Parses a distance.
+fn parse_distance(text: &str) -> Result<f32, String> {
+    let x = text.parse().ok().filter(|x: &f32| *x > 0.0 && x.is_finite());
+    x.ok_or_else(|| "expected a positive number".into())
+}
+
 impl LightcutsArgs {
     /// Overrides of the scene's settings.
     pub fn overrides(&self) -> LightcutsOverrides {
@@ -74,6 +94,9 @@ impl LightcutsArgs {
             cut_size: self.cut_size,
             area_points: self.area_points,
             environment_points: self.environment_points,
+            light_paths: self.light_paths,
+            clamp_distance: self.clamp_distance,
+            no_compensation: self.no_compensation,
             bounds: self.bounds.unwrap_or_default(),
             check_bounds: self.check_bounds,
         }
@@ -93,8 +116,13 @@ impl LightcutsArgs {
             ("--mode", self.mode.is_some()),
             ("--area-points", self.area_points.is_some()),
             ("--sky-points", self.environment_points.is_some()),
+            ("--light-paths", self.light_paths.is_some()),
             ("--bounds", self.bounds.is_some()),
             ("--check-bounds", self.check_bounds),
+        ];
+        let indirect_options = [
+            ("--clamp-distance", self.clamp_distance.is_some()),
+            ("--no-compensation", self.no_compensation),
         ];
         let first_given = |options: &[(&'static str, bool)]| {
             options.iter().find(|(_, given)| *given).map(|(name, _)| *name)
@@ -103,7 +131,9 @@ impl LightcutsArgs {
             (cut_options(CutMode::Deterministic), cut_options(CutMode::Stochastic));
         match method {
             Method::Path(_) | Method::AmbientOcclusion(_) => {
-                match first_given(&[&deterministic[..], &stochastic, &common_options].concat()) {
+                let options =
+                    [&deterministic[..], &stochastic, &common_options, &indirect_options].concat();
+                match first_given(&options) {
                     Some(option) => Err(Error::Option {
                         message: format!(
                             "{option} applies only to the lightcuts integrator; this render uses \
@@ -123,14 +153,23 @@ impl LightcutsArgs {
                     CutMode::Deterministic => (CutMode::Stochastic, stochastic),
                     CutMode::Stochastic => (CutMode::Deterministic, deterministic),
                 };
-                match first_given(&options) {
-                    Some(option) => Err(Error::Option {
+                if let Some(option) = first_given(&options) {
+                    return Err(Error::Option {
                         message: format!(
                             "{option} applies only to lightcuts mode {}; the mode is {}",
                             other.name(),
                             settings.cut.mode().name()
                         ),
                         help: format!("add --mode {}, or omit {option}", other.name()),
+                    });
+                }
+                match first_given(&indirect_options).filter(|_| settings.virtual_lights.is_none()) {
+                    Some(option) => Err(Error::Option {
+                        message: format!(
+                            "{option} applies only to indirect light; this render has direct \
+                             light only"
+                        ),
+                        help: format!("add --light-paths 100000, or omit {option}"),
                     }),
                     None => Ok(()),
                 }
@@ -157,6 +196,13 @@ pub fn attributes(settings: &LightcutsSettings) -> Attributes {
         ("skyPoints", count(settings.environment_points)),
         ("bounds", text(settings.bounds.name())),
     ]);
+    if let Some(VirtualLightSettings { paths, clamp_distance, compensation }) =
+        settings.virtual_lights
+    {
+        attributes.push(("lightPaths", count(paths)));
+        attributes.extend(clamp_distance.map(|x| ("clampDistance", Attribute::Float(x))));
+        attributes.push(("compensation", Attribute::Int(compensation.into())));
+    }
     attributes.into_iter().map(|(key, value)| (format!("lightbound/{key}"), value)).collect()
 }
 
@@ -171,6 +217,7 @@ mod tests {
         check_bounds: false,
         area_points: 1,
         environment_points: 1,
+        virtual_lights: None,
     });
 
     #[test]

@@ -85,6 +85,8 @@ pub struct LightTreeStats {
     pub bytes: usize,
     /// Number of leaves. Each is a point or direction that represents a light or a part of a light.
     pub points: usize,
+    /// Number of leaves that are virtual lights.
+    pub virtual_lights: usize,
 }
 
 /// Statistics of a training.

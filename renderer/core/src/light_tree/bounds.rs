@@ -31,7 +31,7 @@
 //! meet, the bound is 1.
 
 use super::node::{NO_LIGHT, Node, WIDTH};
-use super::point::{LightKind, length_squared};
+use super::point::{COSINE_STEP, LightKind, length_squared};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{greater, lesser};
 
@@ -48,8 +48,9 @@ const MAX_BALL_RATIO: f32 = 15.0 / 16.0;
 impl Node {
     /// Returns, for each child, an upper bound on the computed [`super::IncidentLight::factor`] at
     /// `x` of all lights below it, or of all their samples if leaves have extents. The bound is ∞
-    /// if `x` lies in the box or on its border, 0 for empty slots, and never NaN. `kind` is the
-    /// kind of the tree.
+    /// if `x` lies in the box or on its border, 0 for empty slots, and never NaN. For virtual
+    /// lights, it bounds the product with the emission, and the distance has a minimum. `kind` is
+    /// the kind of the tree.
     pub fn geometric_bounds(&self, kind: LightKind, x: Vec3) -> [f32; WIDTH] {
         let x = x.to_array();
         let mut bounds = [1.0; WIDTH];
@@ -59,6 +60,9 @@ impl Node {
             }
             LightKind::Oriented => (0..WIDTH).for_each(|k| bounds[k] = self.oriented_bound(k, x)),
             LightKind::Directional => {}
+            LightKind::Virtual { min_distance_squared } => {
+                (0..WIDTH).for_each(|k| bounds[k] = self.virtual_bound(k, x, min_distance_squared))
+            }
         }
         for (bound, &representative) in bounds.iter_mut().zip(&self.representative) {
             *bound = if representative == NO_LIGHT { 0.0 } else { *bound };
@@ -80,9 +84,20 @@ impl Node {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
         let spot = if cos >= self.cos_spot[k] { 1.0 } else { 0.0 };
-        let emission = greater(cos * self.has_cosine[k], spot);
+        let emission = greater(cos * self.slope[k], spot);
         // Avoid the NaN of 0/0.
         if emission > 0.0 { emission / d2 } else { 0.0 }
+    }
+
+    /// Returns an upper bound on the emission of virtual lights divided by squared distance.
+    #[inline(always)]
+    fn virtual_bound(&self, k: usize, x: [f32; 3], min_distance_squared: f32) -> f32 {
+        let d2 = self.distance_squared(k, x);
+        let cos = self.cos_to_axis(k, x, d2);
+        let emission = self.slope[k] * lesser(cos + COSINE_STEP, 1.0);
+        let factor = 1.0 / greater(d2, min_distance_squared);
+        // Two more roundings than in the product for a light.
+        if cos > 0.0 { emission * factor * (1.0 + 2.0 * f32::EPSILON) } else { 0.0 }
     }
 
     /// Returns an upper bound, at most 1, on the cosine between a light's axis and its direction to

@@ -59,17 +59,41 @@ pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size:
     Trees { points: ordered, nodes, roots }
 }
 
+/// Appends a tree of virtual lights, which all have the same kind, to the others. `size` is as in
+/// [`build`].
+///
+/// # Panics
+/// If there are 2³¹ points or more.
+pub(super) fn append(trees: &mut Trees, virtual_lights: &[LightPoint], size: f32) {
+    let Some(kind) = virtual_lights.first().map(LightPoint::kind) else { return };
+    let first = trees.points.len();
+    assert!(first + virtual_lights.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
+    let mut items: Vec<LightItem> =
+        (0..).zip(virtual_lights).map(|(i, p)| light_item(p, Extent::of(p), i)).collect();
+    let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size) };
+    let root = builder.build_node(&mut items, first as u32, 0, &mut trees.nodes);
+    trees.roots.push((kind, root.index));
+    trees.points.extend(items.iter().map(|item| virtual_lights[item.point as usize]));
+    trees.nodes.shrink_to_fit();
+}
+
 /// Creates the build item of a point.
 fn light_item(p: &LightPoint, extent: Extent, index: u32) -> LightItem {
     let cos_spot = match p.emission {
         Emission::Spot(falloff) => falloff.cos_end,
         _ => NO_SPOT,
     };
+    let slope = match p.emission {
+        Emission::Cosine => 1.0,
+        Emission::Virtual { slope } => slope,
+        _ => 0.0,
+    };
     LightItem {
         bounds: extent.bounds,
         cone: extent.cone,
         intensity: p.intensity,
         cos_spot,
+        slope,
         point: index,
     }
 }
@@ -138,7 +162,7 @@ impl TreeBuilder {
             axis += weight * item.cone.axis.as_dvec3();
             total += weight;
         }
-        let axis_scale = if self.kind == LightKind::Oriented { self.half_size } else { 0.0 };
+        let axis_scale = if self.kind.has_axis() { self.half_size } else { 0.0 };
         let distance2 = |cluster: &&Cluster| {
             let item = &items[(cluster.representative - first) as usize];
             let axis_offset = axis_scale * (item.cone.axis.as_dvec3() - axis / total);
@@ -205,8 +229,8 @@ impl TreeBuilder {
             };
             let Some(i) = splittable.max_by(by_metric) else { break };
             let range = parts[i].range.clone();
-            let middle = range.start
-                + split(&mut items[range.clone()], self.kind == LightKind::Oriented, at_median);
+            let middle =
+                range.start + split(&mut items[range.clone()], self.kind.has_axis(), at_median);
             let halves =
                 [range.start..middle, middle..range.end].map(|r| self.child_range(items, r));
             parts.splice(i..=i, halves);
@@ -237,12 +261,12 @@ impl TreeBuilder {
     fn child_range(&self, items: &[LightItem], range: Range<usize>) -> ChildRange {
         let items = &items[range.clone()];
         let (mut bounds, mut intensity, mut axes) = (Aabb::EMPTY, DVec3::ZERO, DVec3::ZERO);
-        let (mut has_cosine, mut cos_spot) = (false, NO_SPOT);
+        let (mut slope, mut cos_spot) = (0.0f32, NO_SPOT);
         for item in items {
             bounds = bounds.union(item.bounds);
             intensity += item.intensity.as_dvec3();
             axes += item.cone.axis.as_dvec3();
-            has_cosine |= item.cos_spot == NO_SPOT;
+            slope = slope.max(item.slope);
             cos_spot = cos_spot.min(item.cos_spot);
         }
         let cone = match self.kind {
@@ -252,13 +276,12 @@ impl TreeBuilder {
         };
         let diagonal2 = (bounds.max - bounds.min).as_dvec3().length_squared();
         let orientation = self.half_size * (1.0 - f64::from(cone.cos));
-        let orientation2 =
-            if self.kind == LightKind::Oriented { orientation * orientation } else { 0.0 };
+        let orientation2 = if self.kind.has_axis() { orientation * orientation } else { 0.0 };
         let total: f64 = items.iter().map(|i| f64::from(i.weight())).sum();
         let cluster = Cluster {
             bounds,
             cone,
-            has_cosine,
+            slope,
             cos_spot,
             intensity,
             representative: 0,
@@ -359,15 +382,19 @@ mod tests {
             match p.emission {
                 Emission::Omni => {}
                 Emission::Distant => assert!(cone.contains(p.position), "{cone:?} {}", p.position),
-                Emission::Cosine => assert!(cone.contains(p.axis) && node.has_cosine[k] == 1.0),
+                Emission::Cosine => assert!(cone.contains(p.axis) && node.slope[k] == 1.0),
                 Emission::Spot(falloff) => {
                     assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end)
+                }
+                Emission::Virtual { slope } => {
+                    let contains = p.axis == Vec3::ZERO || cone.contains(p.axis);
+                    assert!(contains && node.slope[k] >= slope)
                 }
             }
         }
         if kind == LightKind::Oriented {
             let has_cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
-            assert_eq!(node.has_cosine[k] == 1.0, has_cosine);
+            assert_eq!(node.slope[k] == 1.0, has_cosine);
         }
         let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
         assert!(

@@ -26,7 +26,7 @@ use lightbound_math::{Aabb, Vec2};
 
 pub use discretize::{EnvironmentBlock, PointOptions};
 pub use node::{Child, Node, WIDTH};
-pub use point::{Emission, IncidentLight, LightKind, LightPoint};
+pub use point::{COSINE_STEP, Emission, IncidentLight, LightKind, LightPoint};
 
 /// The trees over all lights of a scene.
 #[derive(Clone, Debug, Default)]
@@ -48,11 +48,22 @@ impl LightTree {
     /// `bounds` is the bounding box of the scene's surfaces.
     pub fn build(lights: &Lights, bounds: Aabb, options: &PointOptions) -> LightTree {
         let discretize::Points { points, extents, strata } = discretize::points(lights, options);
-        let size = (bounds.max - bounds.min).length();
-        let size = if !bounds.is_empty() && size.is_finite() { size } else { 0.0 };
-        let build::Trees { points, nodes, roots } = build::build(points, extents, size);
+        let build::Trees { points, nodes, roots } = build::build(points, extents, size(bounds));
         let magnitudes = build::magnitudes(&points, &nodes);
         LightTree { points, nodes, roots, magnitudes, strata }
+    }
+
+    /// Adds a tree of virtual lights, which all have the same [`LightPoint::offset`]. `bounds` is
+    /// the bounding box of the scene's surfaces.
+    pub fn add_virtual_lights(&mut self, lights: &[LightPoint], bounds: Aabb) {
+        let mut trees = build::Trees {
+            points: std::mem::take(&mut self.points),
+            nodes: std::mem::take(&mut self.nodes),
+            roots: std::mem::take(&mut self.roots),
+        };
+        build::append(&mut trees, lights, size(bounds));
+        (self.points, self.nodes, self.roots) = (trees.points, trees.nodes, trees.roots);
+        self.magnitudes = build::magnitudes(&self.points, &self.nodes);
     }
 
     /// Iterates over the roots of the trees, at most one of each kind. There are none if no light
@@ -94,7 +105,11 @@ impl LightTree {
     /// [`LightTree::build`]. If the tree was built with extents, samples lie within the leaf's box
     /// and cone.
     pub fn sample(&self, lights: &Lights, leaf: u32, u: Vec2) -> LightPoint {
-        self.strata.sample(lights, self.point(leaf), u)
+        let point = self.point(leaf);
+        match point.emission {
+            Emission::Virtual { .. } => *point,
+            _ => self.strata.sample(lights, point, u),
+        }
     }
 
     /// Returns the environment block that a leaf represents.
@@ -123,4 +138,10 @@ impl LightTree {
             + self.magnitudes.capacity() * size_of::<RgbLanes>();
         self.points.capacity() * size_of::<LightPoint>() + trees + self.strata.bytes()
     }
+}
+
+/// Returns the length of the diagonal of a box; 0 if it is empty or unbounded.
+fn size(bounds: Aabb) -> f32 {
+    let size = (bounds.max - bounds.min).length();
+    if !bounds.is_empty() && size.is_finite() { size } else { 0.0 }
 }

@@ -9,7 +9,7 @@ use crate::light::{FAR_OFFSET_ULPS, Falloff};
 use lightbound_math::Vec3;
 
 /// The kind of a light. Each kind has its own tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LightKind {
     /// Points with uniform emission in all directions.
     Omni,
@@ -17,6 +17,18 @@ pub enum LightKind {
     Oriented,
     /// Directions with the same light at all receiving points.
     Directional,
+    /// Virtual lights: points on surfaces that reflect or transmit light.
+    Virtual {
+        /// Squared distance, m², below which the light does not increase.
+        min_distance_squared: f32,
+    },
+}
+
+impl LightKind {
+    /// Returns whether lights of the kind emit around an axis.
+    pub(super) fn has_axis(self) -> bool {
+        matches!(self, LightKind::Oriented | LightKind::Virtual { .. })
+    }
 }
 
 /// Angular distribution of a point's emission.
@@ -30,7 +42,17 @@ pub enum Emission {
     Spot(Falloff),
     /// Light from a direction instead of a point.
     Distant,
+    /// That of a material, which is not known here. It is 0 if the cosine to the axis is not
+    /// positive, unless the axis is zero.
+    Virtual {
+        /// The emission, in each channel, is at most `slope` · min(cosine + [`COSINE_STEP`], 1);
+        /// with a zero axis, at most `slope`.
+        slope: f32,
+    },
 }
+
+/// Difference of cosines within which bounds on the emission of virtual lights are constant.
+pub const COSINE_STEP: f32 = 1.0 / 8.0;
 
 /// Light from one point, or from one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,13 +66,14 @@ pub struct LightPoint {
     pub intensity: Vec3,
     /// Angular distribution.
     pub emission: Emission,
-    /// Index of the light.
+    /// Index of the light, or of the virtual light.
     pub light: u32,
     /// Index of the part of the light.
     pub stratum: u32,
     /// For [`Emission::Cosine`], offset along the axis at which shadow rays from nearby end. For
     /// [`Emission::Omni`], radius of the sphere that the point represents: shadow rays end at the
-    /// sphere, and points inside it receive no light.
+    /// sphere, and points inside it receive no light. For [`Emission::Virtual`], the distance below
+    /// which the light does not increase.
     pub offset: f32,
 }
 
@@ -62,7 +85,7 @@ pub struct IncidentLight {
     /// Endpoint of the shadow ray, offset from the light's surface; `None` for directional lights.
     pub target: Option<Vec3>,
     /// Irradiance at normal incidence divided by the intensity: emission / distance², m⁻²; 1 for
-    /// directional lights. Finite and positive.
+    /// directional lights. Finite and positive. Without the emission of virtual lights.
     pub factor: f32,
 }
 
@@ -73,6 +96,9 @@ impl LightPoint {
             Emission::Omni => LightKind::Omni,
             Emission::Cosine | Emission::Spot(_) => LightKind::Oriented,
             Emission::Distant => LightKind::Directional,
+            Emission::Virtual { .. } => {
+                LightKind::Virtual { min_distance_squared: self.offset * self.offset }
+            }
         }
     }
 
@@ -89,6 +115,10 @@ impl LightPoint {
             return None;
         }
         let wi = d / d2.sqrt();
+        if let Emission::Virtual { .. } = self.emission {
+            let factor = 1.0 / d2.max(self.offset * self.offset);
+            return Some(IncidentLight { wi, target: Some(self.position), factor });
+        }
         let (emission, target) = match self.emission {
             Emission::Cosine => {
                 // The rounding error of the ray is relative to its origin, even for small lights.
@@ -96,7 +126,7 @@ impl LightPoint {
                 (self.axis.dot(-wi).min(1.0), self.position + self.axis * offset)
             }
             Emission::Spot(falloff) => (falloff.at(self.axis.dot(-wi)), self.position),
-            Emission::Omni | Emission::Distant => {
+            Emission::Omni | Emission::Distant | Emission::Virtual { .. } => {
                 if self.offset * self.offset >= d2 {
                     return None;
                 }

@@ -8,7 +8,7 @@ use lightbound::choice::Choice;
 use lightbound::settings::{
     AmbientOcclusionSettings, BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, Guiding,
     IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
-    ShadowTerminator,
+    ShadowTerminator, VirtualLightSettings,
 };
 use lightbound::suggestion::did_you_mean;
 
@@ -40,6 +40,12 @@ pub struct LightcutsOverrides {
     pub area_points: Option<u32>,
     /// Overrides [`LightcutsSettings::environment_points`].
     pub environment_points: Option<u32>,
+    /// Overrides [`VirtualLightSettings::paths`]; 0 for direct light only.
+    pub light_paths: Option<u32>,
+    /// Overrides [`VirtualLightSettings::clamp_distance`].
+    pub clamp_distance: Option<f32>,
+    /// Whether [`VirtualLightSettings::compensation`] is off.
+    pub no_compensation: bool,
     /// Overrides [`LightcutsSettings::bounds`].
     pub bounds: BoundMode,
     /// Overrides [`LightcutsSettings::check_bounds`].
@@ -58,7 +64,7 @@ const PATH_PARAMS: [&str; 7] = [
 ];
 
 /// Parameters of `lightcuts`.
-const LIGHTCUTS_PARAMS: [&str; 9] = [
+const LIGHTCUTS_PARAMS: [&str; 12] = [
     "maxdepth",
     "shadowterminator",
     "error",
@@ -68,6 +74,9 @@ const LIGHTCUTS_PARAMS: [&str; 9] = [
     "cutsize",
     "areapoints",
     "skypoints",
+    "lightpaths",
+    "clampdistance",
+    "compensation",
 ];
 
 /// Parameters of `ambientocclusion`.
@@ -277,6 +286,27 @@ fn lightcuts(
     let cut_size = count("cutsize", 64, MAX_CUT)?;
     let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
     let (area_points, environment_points) = (points("areapoints")?, points("skypoints")?);
+    let light_paths = match p.int("lightpaths")?.unwrap_or(0) {
+        n if (0..=LightcutsSettings::MAX_POINTS as i32).contains(&n) => n as u32,
+        n => {
+            return Err(entity
+                .param_error("lightpaths", format!("\"lightpaths\" is {n}"))
+                .help("give the number of paths from lights, or 0 for direct light only"));
+        }
+    };
+    let clamp_distance = p.float("clampdistance")?;
+    if let Some(x) = clamp_distance.filter(|x| !(*x > 0.0 && x.is_finite())) {
+        return Err(entity
+            .param_error("clampdistance", format!("\"clampdistance\" is {x}"))
+            .help("give a positive distance, or leave it out to have it selected"));
+    }
+    let compensation = p.bool("compensation")?.unwrap_or(true);
+    let paths = overrides.light_paths.unwrap_or(light_paths);
+    let virtual_lights = (paths > 0).then(|| VirtualLightSettings {
+        paths,
+        clamp_distance: overrides.clamp_distance.or(clamp_distance),
+        compensation: compensation && !overrides.no_compensation,
+    });
     let cut = match overrides.mode.unwrap_or(mode) {
         CutMode::Deterministic => Cut::Deterministic {
             error: overrides.error.unwrap_or(error),
@@ -291,6 +321,7 @@ fn lightcuts(
         check_bounds: overrides.check_bounds,
         area_points: overrides.area_points.unwrap_or(area_points),
         environment_points: overrides.environment_points.unwrap_or(environment_points),
+        virtual_lights,
     })
 }
 

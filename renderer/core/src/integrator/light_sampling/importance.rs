@@ -115,7 +115,7 @@ impl ReceiverPoint {
     #[inline(always)]
     pub fn factors<S: Simd>(&self, simd: S, kind: LightKind, node: &Node) -> GeometricFactors {
         let [irradiance, cosine, solid_angle] = match kind {
-            LightKind::Omni => {
+            LightKind::Omni | LightKind::Virtual { .. } => {
                 let view = self.positional(simd, node);
                 [view.inverse_d2, view.cosine, view.solid_angle(simd)]
             }
@@ -145,7 +145,7 @@ impl ReceiverPoint {
             cos_sub_clamped(simd, cos_sub_clamped(simd, cos_axis, cos_sphere), cos_cone) + SLACK;
         let spot = high.simd_ge(load(simd, &node.cos_spot)).select(one, zero);
         let mean = positive_integral(simd, low, high) / (high - low);
-        let emission = (mean * load(simd, &node.has_cosine)).max(spot);
+        let emission = (mean * load(simd, &node.slope)).max(spot);
         [emission * view.inverse_d2, view.cosine, view.solid_angle(simd)]
     }
 

@@ -208,7 +208,9 @@ impl WeightEvaluator<'_> {
         let node = tree.node(index);
         let boxes = match kind {
             LightKind::Directional => lobe.view.to_directions(&node.axis, &node.cos_angle),
-            LightKind::Omni | LightKind::Oriented => lobe.view.to_positions(&node.lo, &node.hi),
+            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
+                lobe.view.to_positions(&node.lo, &node.hi)
+            }
         };
         let upper = self.bounds.bound(&boxes);
         let weights = (tree.magnitude(index), factors);
@@ -418,7 +420,7 @@ impl Lobe {
                     axis[2] + position[2] * sin,
                 ]
             }
-            LightKind::Omni | LightKind::Oriented => {
+            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
                 let (center, half) = center_and_half(simd, node, self.view.position());
                 [
                     center[0] + position[0] * half[0],

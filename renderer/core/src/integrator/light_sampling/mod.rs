@@ -95,6 +95,7 @@ impl LightSampler {
                 build: started.elapsed(),
                 bytes: forest.bytes(),
                 points: forest.tree.points().len(),
+                virtual_lights: 0,
             };
             let optional_materials = None;
             LightSelection::Bvh(Box::new(BvhSelection {

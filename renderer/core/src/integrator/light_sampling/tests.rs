@@ -124,6 +124,7 @@ fn sampler(lights: &Lights, has_lobe: bool) -> LightSampler {
         build: std::time::Duration::ZERO,
         bytes: forest.bytes(),
         points: forest.tree.points().len(),
+        virtual_lights: 0,
     };
     let materials =
         has_lobe.then(|| MaterialWeights::compile(&LIBRARY).expect("the library shaders compile"));

@@ -93,7 +93,7 @@ impl DeterministicCut {
         self.clusters.clear();
         (self.estimate, self.leaf_estimate, self.errors, self.size) =
             (DVec3::ZERO, DVec3::ZERO, ErrorSum::default(), 0);
-        for (kind, root) in lighting.tree.roots() {
+        for (kind, root) in lighting.roots(point) {
             self.refine(lighting, point, (kind, root), None);
         }
         let mut capped = false;

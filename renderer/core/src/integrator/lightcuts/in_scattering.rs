@@ -394,6 +394,7 @@ mod tests {
                 check_bounds: true,
                 area_points: 1,
                 environment_points: 1,
+                virtual_lights: None,
             }),
             ..IntegratorSettings::default()
         };

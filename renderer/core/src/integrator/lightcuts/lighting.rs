@@ -1,12 +1,13 @@
 //! Direct light at one shading point: upper bounds for clusters, exact values for single lights.
 
+use super::virtual_lights::{EmissionQuery, VirtualLightEvaluator};
 use crate::geometry::Surface;
 use crate::integrator::CutCounts;
 use crate::integrator::material_bound::BoundEvaluator;
 use crate::integrator::medium_rays::{MediumRays, has_media, medium_index};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::light::Lights;
-use crate::light_tree::{Child, LightKind, LightPoint, LightTree, Node, WIDTH};
+use crate::light_tree::{Child, Emission, LightKind, LightPoint, LightTree, Node, WIDTH};
 use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
 use lightbound_math::direction_box::Lanes;
@@ -32,6 +33,8 @@ pub(super) struct ShadingPoint<'a> {
     /// Whether the material is multiplied by [`soft_factor`]. Bounds hold without it, since it is at
     /// most 1.
     pub has_soft_terminator: bool,
+    /// Whether virtual lights illuminate the point.
+    pub has_virtual_lights: bool,
     /// Whether the work at this point is timed.
     pub is_timed: bool,
 }
@@ -50,10 +53,15 @@ pub(super) struct Lighting<'a> {
     min_extinction: f32,
     /// The lights of the scene, if [`Lights::have_masks`].
     masked_lights: Option<&'a Lights>,
+    /// The virtual lights, if there are any.
+    virtual_lights: Option<VirtualLightEvaluator<'a>>,
     /// Whether bounds are checked against single lights.
     check_bounds: bool,
     pending: Vec<PendingLight>,
     directions: Vec<Vec3>,
+    /// The virtual lights among the pending lights, in order, and their emissions.
+    queries: Vec<EmissionQuery>,
+    emissions: Vec<Vec3>,
     unit_radiance: Vec<Vec3>,
     rays: Vec<Ray>,
     blocked: Vec<bool>,
@@ -67,6 +75,8 @@ struct PendingLight {
     /// Irradiance per unit of intensity, times [`soft_factor`] if the point has it.
     factor: f32,
     ray: Ray,
+    /// Whether the factor lacks the emission of a virtual light.
+    is_virtual: bool,
 }
 
 impl<'a> Lighting<'a> {
@@ -84,13 +94,33 @@ impl<'a> Lighting<'a> {
             media: has_media(scene).then(|| MediumRays::new(scene)),
             min_extinction: min_extinction(scene),
             masked_lights: scene.lights.have_masks().then_some(&scene.lights),
+            virtual_lights: None,
             check_bounds,
             pending: Vec::new(),
             directions: Vec::new(),
+            queries: Vec::new(),
+            emissions: Vec::new(),
             unit_radiance: Vec::new(),
             rays: Vec::new(),
             blocked: Vec::new(),
         }
+    }
+
+    /// Adds the evaluator of the virtual lights in the tree.
+    pub fn with_virtual_lights(
+        self,
+        virtual_lights: Option<VirtualLightEvaluator<'a>>,
+    ) -> Lighting<'a> {
+        Lighting { virtual_lights, ..self }
+    }
+
+    /// Iterates over the roots of the trees that illuminate a point.
+    pub fn roots(
+        &self,
+        point: &ShadingPoint<'_>,
+    ) -> impl Iterator<Item = (LightKind, u32)> + use<'a> {
+        let all = point.has_virtual_lights;
+        self.tree.roots().filter(move |(kind, _)| all || !matches!(kind, LightKind::Virtual { .. }))
     }
 
     /// Returns upper bounds on the luminance that the point reflects from each child of a node.
@@ -101,7 +131,9 @@ impl<'a> Lighting<'a> {
         let factors = node.geometric_bounds(kind, point.surface.p);
         let boxes = match kind {
             LightKind::Directional => point.view.to_directions(&node.axis, &node.cos_angle),
-            LightKind::Omni | LightKind::Oriented => point.view.to_positions(&node.lo, &node.hi),
+            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
+                point.view.to_positions(&node.lo, &node.hi)
+            }
         };
         let s = self.material.bound(&boxes);
         self.counts.bound_evaluations += node.len() as u64;
@@ -112,7 +144,7 @@ impl<'a> Lighting<'a> {
         let transmittance = |slot: usize| match kind {
             _ if min_extinction == 0.0 => 1.0,
             LightKind::Directional => 0.0,
-            LightKind::Omni | LightKind::Oriented => {
+            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
                 let corner = |[x, y, z]: &[Lanes; 3]| vec3(x[slot], y[slot], z[slot]);
                 max_transmittance(min_extinction, p, corner(&node.lo), corner(&node.hi))
             }
@@ -158,6 +190,7 @@ impl<'a> Lighting<'a> {
         self.unit_radiance.clear();
         self.pending.clear();
         self.directions.clear();
+        self.queries.clear();
         for light in lights {
             self.push(point, &light);
         }
@@ -166,6 +199,14 @@ impl<'a> Lighting<'a> {
             let s = self.material.evaluate(&self.directions[first..end]);
             for (pending, s) in self.pending[first..end].iter().zip(s) {
                 self.unit_radiance[pending.index] = s * pending.factor;
+            }
+        }
+        if let Some(virtual_lights) = &mut self.virtual_lights {
+            virtual_lights.evaluate(&self.queries, &mut self.emissions);
+            let mut emissions = self.emissions.iter();
+            for pending in self.pending.iter().filter(|pending| pending.is_virtual) {
+                let emission = emissions.next().expect("each virtual light is evaluated");
+                self.unit_radiance[pending.index] *= *emission;
             }
         }
         self.counts.representatives += self.directions.len() as u64;
@@ -217,7 +258,8 @@ impl<'a> Lighting<'a> {
         if !point.both_sides && wi.z <= 0.0 {
             return;
         }
-        let mut factor = match self.masked_lights {
+        let is_virtual = matches!(light.emission, Emission::Virtual { .. });
+        let mut factor = match self.masked_lights.filter(|_| !is_virtual) {
             None => incident.factor,
             Some(lights) => {
                 incident.factor
@@ -228,7 +270,14 @@ impl<'a> Lighting<'a> {
             return;
         }
         let origin = point.surface.offset_ray_origin(incident.wi);
-        let ray = match incident.target {
+        let target = match &self.virtual_lights {
+            Some(virtual_lights) if is_virtual => {
+                self.queries.push(EmissionQuery { light: light.light, d: -incident.wi });
+                Some(virtual_lights.target(light.light, point.surface.p))
+            }
+            _ => incident.target,
+        };
+        let ray = match target {
             Some(target) => Ray::segment(origin, target),
             None => Ray::new(origin, incident.wi),
         };
@@ -237,7 +286,7 @@ impl<'a> Lighting<'a> {
         }
         self.directions.push(wi);
         let ray = Ray { time: point.time, ..ray };
-        self.pending.push(PendingLight { index, factor, ray });
+        self.pending.push(PendingLight { index, factor, ray, is_virtual });
     }
 
     /// Checks the bound of each child of a node against one of its lights, without shadows.
@@ -250,15 +299,20 @@ impl<'a> Lighting<'a> {
     ) {
         for slot in 0..node.len() {
             let seed = self.counts.checks as u32;
-            let Some(incident) = self
-                .tree
-                .point(self.random_light(node.child(slot), seed))
-                .incident_light(point.surface.p)
-            else {
-                continue;
-            };
+            let light = self.tree.point(self.random_light(node.child(slot), seed));
+            let Some(incident) = light.incident_light(point.surface.p) else { continue };
             let reflected = self.material.evaluate(&[point.view.local_direction(incident.wi)])[0];
-            let holds = incident.factor <= factors[slot]
+            let mut factor = incident.factor;
+            if let (Emission::Virtual { .. }, Some(virtual_lights)) =
+                (light.emission, &mut self.virtual_lights)
+            {
+                let query = EmissionQuery { light: light.light, d: -incident.wi };
+                virtual_lights.evaluate(&[query], &mut self.emissions);
+                let emitted =
+                    Vec3::select(light.intensity.cmpeq(Vec3::ZERO), Vec3::ZERO, self.emissions[0]);
+                factor *= emitted.max_element();
+            }
+            let holds = (factor <= factors[slot] || factor.is_nan())
                 && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
             self.counts.violations += u64::from(!holds);

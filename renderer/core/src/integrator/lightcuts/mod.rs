@@ -8,7 +8,8 @@
 //! (`stochastic`).
 //!
 //! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.
-//! Other surfaces reflect only direct light. Lights that a path hits contribute their radiance.
+//! Other surfaces reflect direct light and, with `virtual_lights`, indirect light. Lights that a path
+//! hits contribute their radiance.
 
 mod channels;
 mod cut;
@@ -18,6 +19,8 @@ mod lighting;
 mod stochastic;
 #[cfg(test)]
 mod testing;
+mod vertex;
+mod virtual_lights;
 
 pub use self::channels::FILM_CHANNELS;
 
@@ -26,11 +29,13 @@ use self::cut::{DeterministicCut, StopCriteria};
 use self::in_scattering::InScattering;
 use self::lighting::{Lighting, ShadingPoint};
 use self::stochastic::StochasticCut;
+use self::vertex::PathVertex;
+use self::virtual_lights::{TraceOptions, VirtualLightEvaluator, VirtualLights};
 use super::material_bound::{BoundError, BoundEvaluator, MaterialBounds};
 use super::medium_rays::{MediumRays, has_media, media_around, medium_beyond, medium_index};
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
-use super::shading::{BsdfColumns, ShadingBuffers, eta_ratio};
+use super::shading::{ShadingBuffers, eta_ratio};
 use super::{Counts, CutCounts, Integrator, LightTreeStats, Worker};
 use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, Surface};
@@ -40,9 +45,9 @@ use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
 use crate::medium::{ChannelWeights, MediumInterface, Tracking, Walk};
 use crate::scene::Scene;
 use crate::settings;
-use crate::settings::{LightcutsSettings, RenderSettings, ShadowTerminator};
+use crate::settings::{LightcutsSettings, RenderSettings, ShadowTerminator, VirtualLightSettings};
 use lightbound_math::sampling::{PathKey, RandomStream, hash, unit_float};
-use lightbound_math::{Columns, Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
+use lightbound_math::{Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::time::Instant;
@@ -55,7 +60,21 @@ pub struct Lightcuts {
     tree: LightTree,
     tree_stats: LightTreeStats,
     materials: MaterialBounds,
+    /// Indirect light, if there is any.
+    indirect: Option<Indirect>,
 }
+
+/// The virtual lights, and how they are clamped.
+struct Indirect {
+    lights: VirtualLights,
+    /// Distance below which their light does not increase.
+    clamp_distance: f32,
+    /// Whether rays compensate for clamping.
+    compensation: bool,
+}
+
+/// Seed of the paths from lights.
+const LIGHT_PATH_SEED: u32 = 0x11_9857;
 
 impl Lightcuts {
     /// Builds the trees of a scene, and compiles its bounding shaders.
@@ -80,14 +99,21 @@ impl Lightcuts {
             extents: stochastic,
             ..PointOptions::default()
         };
-        let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
-        let tree_stats = LightTreeStats {
-            build: started.elapsed(),
-            bytes: tree.bytes(),
-            points: tree.points().len(),
-        };
+        let mut tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let materials = MaterialBounds::compile(&scene.shaders, settings.bounds)
             .map_err(|error| material_error(scene, &error))?;
+        let indirect = match &settings.virtual_lights {
+            Some(virtual_lights) if max_depth > 1 => {
+                Some(indirect(scene, &mut tree, &materials, max_depth, virtual_lights)?)
+            }
+            _ => None,
+        };
+        let tree_stats = LightTreeStats {
+            build: started.elapsed(),
+            bytes: tree.bytes() + indirect.as_ref().map_or(0, |indirect| indirect.lights.bytes()),
+            points: tree.points().len(),
+            virtual_lights: indirect.as_ref().map_or(0, |indirect| indirect.lights.len()),
+        };
         Ok(Lightcuts {
             max_depth,
             cut: settings.cut,
@@ -95,9 +121,46 @@ impl Lightcuts {
             tree,
             tree_stats,
             materials,
+            indirect,
         })
     }
 }
+
+/// Adds virtual lights to the tree.
+fn indirect(
+    scene: &Scene,
+    tree: &mut LightTree,
+    materials: &MaterialBounds,
+    max_depth: u32,
+    settings: &VirtualLightSettings,
+) -> Result<Indirect, IntegratorError> {
+    if has_media(scene) {
+        let message = "lightcuts has no indirect light in scenes with participating media; leave \
+                       out the paths from lights, or use the integrator path";
+        return Err(IntegratorError(message.to_string()));
+    }
+    let bounds = scene.accel.bounds();
+    let automatic = || {
+        let size = (bounds.max - bounds.min).max(Vec3::ZERO);
+        let area = 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x);
+        AUTOMATIC_CLAMP * (area / settings.paths as f32).sqrt()
+    };
+    let clamp_distance =
+        settings.clamp_distance.unwrap_or_else(automatic).clamp(f32::MIN_POSITIVE, f32::MAX);
+    let options = TraceOptions {
+        paths: settings.paths,
+        max_events: max_depth - 1,
+        clamp_distance,
+        seed: LIGHT_PATH_SEED,
+    };
+    let (lights, points) = virtual_lights::trace(scene, tree, materials, &options);
+    tree.add_virtual_lights(&points, bounds);
+    Ok(Indirect { lights, clamp_distance, compensation: settings.compensation })
+}
+
+/// The automatic clamp distance over the distance between virtual lights on the scene's bounding
+/// box. A virtual light then adds little to the light of a point at this distance.
+const AUTOMATIC_CLAMP: f32 = 2.0;
 
 /// Adds the name of the material to an error.
 fn material_error(scene: &Scene, error: &BoundError) -> IntegratorError {
@@ -147,6 +210,8 @@ struct Path {
     /// Index of the sample within the tile.
     sample: u32,
     key: PathKey,
+    /// For a path that compensates for clamping, the point from which its last ray starts.
+    compensates: Option<Vec3>,
 }
 
 /// The state of one thread. Rays and paths are parallel arrays.
@@ -232,6 +297,10 @@ impl<'a> LightcutsWorker<'a> {
         integrator: &'a Lightcuts,
     ) -> LightcutsWorker<'a> {
         let material = BoundEvaluator::new(&integrator.materials);
+        let virtual_lights = integrator
+            .indirect
+            .as_ref()
+            .map(|indirect| VirtualLightEvaluator::new(&indirect.lights, &integrator.materials));
         let target =
             scene.shaders.first().map_or_else(Target::best, |binding| binding.program.target());
         LightcutsWorker {
@@ -245,7 +314,8 @@ impl<'a> LightcutsWorker<'a> {
             next_rays: Vec::new(),
             next_paths: Vec::new(),
             hits: Vec::new(),
-            lighting: Lighting::new(scene, &integrator.tree, material, integrator.check_bounds),
+            lighting: Lighting::new(scene, &integrator.tree, material, integrator.check_bounds)
+                .with_virtual_lights(virtual_lights),
             deterministic_cut: DeterministicCut::default(),
             stochastic_cut: StochasticCut::default(),
             shading: ShadingBuffers::new(target, None),
@@ -265,7 +335,8 @@ impl<'a> LightcutsWorker<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             self.rays.push(ray);
             let medium = medium_index(self.scene.camera_medium);
-            self.paths.push(Path { throughput: Vec3::ONE, nm: None, medium, sample, key });
+            let (throughput, nm, compensates) = (Vec3::ONE, None, None);
+            self.paths.push(Path { throughput, nm, medium, sample, key, compensates });
         });
         self.cut_stats.resize(self.samples.len() as usize, SampleCutStats::default());
     }
@@ -321,6 +392,7 @@ impl<'a> LightcutsWorker<'a> {
             seed: hash(hash(path.key.hash(), depth), 1),
             time: ray.time,
             has_soft_terminator: false,
+            has_virtual_lights: false,
             is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
         };
         self.points += 1;
@@ -343,6 +415,10 @@ impl<'a> LightcutsWorker<'a> {
         let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
         if path.throughput == Vec3::ZERO {
+            return;
+        }
+        if let Some(start) = path.compensates {
+            self.process_compensation(index, start, depth);
             return;
         }
         if hit.is_miss() {
@@ -387,7 +463,8 @@ impl<'a> LightcutsWorker<'a> {
                 let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
                 (path.nm, path.throughput) = (Some(nm), path.throughput * colour);
             }
-            self.add_direct_light(&vertex, instance, &path, depth);
+            self.add_reflected_light(&vertex, instance, &path, depth);
+            self.compensate(&vertex, instance, &path, vec2(u, v), depth);
         }
         let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
         let next = sampled_specular.and_then(|specular| {
@@ -418,8 +495,73 @@ impl<'a> LightcutsWorker<'a> {
         }
     }
 
-    /// Adds the direct light that a shader reflects from all lights.
-    fn add_direct_light(
+    /// Continues a path with a ray that finds the light that clamped virtual lights lack.
+    fn compensate(
+        &mut self,
+        vertex: &PathVertex<'_>,
+        instance: &ShaderInstance,
+        path: &Path,
+        u: Vec2,
+        depth: u32,
+    ) {
+        let Some(indirect) = self.integrator.indirect.as_ref().filter(|i| i.compensation) else {
+            return;
+        };
+        if depth + 2 > self.integrator.max_depth {
+            return;
+        }
+        let needs_footprint = instance.needs_footprint();
+        let material = (instance, path.nm);
+        let sample =
+            vertex.sample_direction(&mut self.shading, self.scene, material, needs_footprint, u);
+        let throughput = path.throughput * sample.s / sample.pdf;
+        if sample.pdf <= 0.0 || throughput == Vec3::ZERO {
+            return;
+        }
+        let d = vertex.to_world(self.scene, instance, sample.wi);
+        let origin = vertex.surface.offset_ray_origin(d);
+        let (time, tmax) = (vertex.hit.time, indirect.clamp_distance);
+        self.next_rays.push(Ray { time, tmax, ..Ray::new(origin, d) });
+        let compensates = Some(vertex.surface.p);
+        self.next_paths.push(Path { throughput, compensates, ..*path });
+    }
+
+    /// Adds the light of a surface that a compensating ray hits.
+    fn process_compensation(&mut self, index: usize, start: Vec3, depth: u32) {
+        let (scene, hit, ray, mut path) =
+            (self.scene, self.hits[index], self.rays[index], self.paths[index]);
+        let Some(indirect) = self.integrator.indirect.as_ref().filter(|_| !hit.is_miss()) else {
+            return;
+        };
+        let mut surface = scene.geometry.surface(&hit, ray.d);
+        // The share that clamping takes away. It is the probability that the path survives.
+        let ratio = surface.p.distance(start) / indirect.clamp_distance;
+        let [mut lobe_u, u, v, roulette_u] = self.samples.sampler.get4(path.key, 2 * depth + 2);
+        if roulette_u >= 1.0 - ratio * ratio {
+            return;
+        }
+        let material = resolve_mix(scene, &hit, ray.d, &mut lobe_u);
+        if let Some(frame) = scene.bumped_frame(&hit, ray.d, &surface, material) {
+            surface.frame = frame;
+        }
+        let wo = surface.frame.local_direction(-ray.d);
+        if let Material::Surface { scattering: Some(instance), .. } =
+            &scene.materials[material as usize]
+            && wo.z.abs() > GRAZING_COSINE
+            && depth < self.integrator.max_depth
+        {
+            if instance.dispersive_index().is_some() {
+                let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
+                (path.nm, path.throughput) = (Some(nm), path.throughput * colour);
+            }
+            let vertex = PathVertex { hit: &hit, d: ray.d, surface: &surface, wo };
+            self.add_reflected_light(&vertex, instance, &path, depth);
+            self.compensate(&vertex, instance, &path, vec2(u, v), depth);
+        }
+    }
+
+    /// Adds the light that a shader reflects from all lights.
+    fn add_reflected_light(
         &mut self,
         vertex: &PathVertex<'_>,
         instance: &ShaderInstance,
@@ -440,6 +582,7 @@ impl<'a> LightcutsWorker<'a> {
             time: vertex.hit.time,
             has_soft_terminator: self.settings.integrator.shadow_terminator
                 == ShadowTerminator::Soft,
+            has_virtual_lights: depth + 2 <= self.integrator.max_depth,
             is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
         };
         self.points += 1;
@@ -506,41 +649,17 @@ impl<'a> LightcutsWorker<'a> {
 
     /// Estimates the albedo by the weight of a BSDF sample.
     fn albedo(&mut self, vertex: &PathVertex<'_>, instance: &ShaderInstance, u: Vec2) -> Vec3 {
-        let scene = self.scene;
-        let binding = &scene.shaders[instance.shader as usize];
+        let needs_footprint = instance.needs_footprint();
+        let sample = vertex.sample_direction(
+            &mut self.shading,
+            self.scene,
+            (instance, None),
+            needs_footprint,
+            u,
+        );
+        let binding = &self.scene.shaders[instance.shader as usize];
         let (_, wo) = vertex.mirrored(binding.program.sides == SurfaceSides::Both);
-        let positions = || scene.geometry.shader_positions(vertex.hit, vertex.surface.p);
-        let mut batch = self.shading.begin(binding, 1);
-        let Columns([u, v]) = Columns::splat(u.into());
-        batch.set_points(0, [&u, &v], &Columns::splat(wo.into()));
-        let lookup =
-            || scene.lookup(vertex.hit, vertex.d, vertex.surface, instance.needs_footprint());
-        batch.set_material(0, (instance, None), lookup, vertex.surface.frame.n, positions);
-        let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::default());
-        batch.set_up().sample().directions(0, &mut wi, &mut bsdf);
-        let (wi, s, pdf): (Vec3, Vec3, f32) = (wi.get(0), bsdf.s.get(0), bsdf.pdf[0]);
-        let eta = eta_ratio(instance.eta, wi, wo);
-        if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }
-    }
-}
-
-/// A vertex of a specular path from the camera.
-struct PathVertex<'a> {
-    hit: &'a Hit,
-    /// Direction of the ray.
-    d: Vec3,
-    surface: &'a Surface,
-    /// Outgoing direction in the shading frame.
-    wo: Vec3,
-}
-
-impl PathVertex<'_> {
-    /// Returns −1 if the frame is mirrored for a one-sided shader, else 1, and `wo` in that frame.
-    fn mirrored(&self, both_sides: bool) -> (f32, Vec3) {
-        if both_sides {
-            (1.0, self.wo)
-        } else {
-            (1f32.copysign(self.wo.z), self.wo.with_z(self.wo.z.abs()))
-        }
+        let eta = eta_ratio(instance.eta, sample.wi, wo);
+        if sample.pdf > 0.0 { sample.s / sample.pdf * eta * eta } else { Vec3::ZERO }
     }
 }

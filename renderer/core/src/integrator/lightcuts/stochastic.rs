@@ -76,7 +76,7 @@ impl StochasticCut {
         self.heap.clear();
         self.clusters.clear();
         self.size = 0;
-        for (kind, root) in lighting.tree.roots() {
+        for (kind, root) in lighting.roots(point) {
             self.push(f32::INFINITY, kind, Child::Node(root));
         }
         while let Some(greatest) = self.heap.peek() {
@@ -154,7 +154,7 @@ fn weights(
         }
         let falloff = match kind {
             LightKind::Directional => 1.0,
-            LightKind::Omni | LightKind::Oriented => {
+            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
                 let aabb = node.bounds(slot);
                 aabb.center().distance_squared(p).max(0.25 * (aabb.max - aabb.min).length_squared())
             }

@@ -100,6 +100,7 @@ impl Floor {
                 seed: 0,
                 time: 0.0,
                 has_soft_terminator: false,
+                has_virtual_lights: false,
                 is_timed: false,
             },
         );

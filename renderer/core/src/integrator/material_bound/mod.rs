@@ -145,6 +145,18 @@ impl MaterialBounds {
         }
         Ok(MaterialBounds { shaders: compiled })
     }
+
+    /// Returns the number of shaders.
+    pub fn len(&self) -> usize {
+        self.shaders.len()
+    }
+
+    /// Returns the kernel that evaluates s for any parameters, with the shader's textures. Its
+    /// inputs are `wi`, `wo` and the material parameters.
+    pub fn point_kernel(&self, shader: usize) -> (&Kernel, &ShaderBinding) {
+        let ShaderBounds { binding, kernels } = &self.shaders[shader];
+        (&kernels.general.point, binding)
+    }
 }
 
 impl Kernels {
@@ -387,6 +399,11 @@ impl<'a> BoundEvaluator<'a> {
         let buffers = self.buffers(shader);
         buffers.parameters.copy_from_slice(parameters);
         buffers.set_common_words(wo);
+    }
+
+    /// Returns the words of the material parameters at the shading point.
+    pub fn parameters(&self) -> &[u32] {
+        &self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT).parameters
     }
 
     fn buffers(&mut self, shader: usize) -> &mut KernelBuffers<'a> {

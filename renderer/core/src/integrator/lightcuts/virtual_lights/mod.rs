@@ -1,0 +1,268 @@
+//! Virtual lights (Keller 1997, *Instant Radiosity*; Walter et al. 2005 §6): indirect light as the
+//! light of many points, which become leaves of the light tree.
+//!
+//! Paths from the lights (`trace`, whose first rays `emission` samples) leave a virtual light at
+//! each surface with a shader. It emits what the material scatters of the arriving power Φ, with the
+//! intensity Φ · s(ω): the shader is evaluated for each direction, so glossy materials are right.
+//! Clusters use bounds on s, which the bounding shader computes for steps of the cosine.
+//!
+//! **Clamping.** Light does not increase at distances below the clamp distance r. What this takes
+//! away at distance d, a share 1 − d²/r² of the light of surfaces closer than r, is what rays of
+//! length r from the receiving point find (Kollig & Keller 2004, *Illumination in the Presence of
+//! Weak Singularities*). These rays compensate for clamping without bias, but with noise, which error
+//! bounds of cuts do not include.
+//!
+//! **Particles.** Virtual lights carry power instead of radiance. So refraction does not scale it,
+//! and shading normals multiply it by the ratio of Veach 1997, *Robust Monte Carlo Methods for Light
+//! Transport Simulation*, §5.3, of which each of the two factors is limited to [`MAX_CORRECTION`].
+
+mod emission;
+mod trace;
+
+use crate::geometry::Surface;
+use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
+use crate::integrator::shading::eta_ratio;
+use crate::light::FAR_OFFSET_ULPS;
+use crate::light_tree::{Emission, LightPoint};
+use lightbound_math::direction_box::LANES;
+use lightbound_math::{DirectionBoxes, Vec3, Viewpoint};
+use lightbound_shader::Batch;
+
+pub(super) use trace::{TraceOptions, trace};
+
+/// Greatest ratio of a cosine to the geometric normal to that to the shading normal, or its inverse.
+const MAX_CORRECTION: f32 = 2.0;
+
+/// Slack for rounding errors of cosines.
+const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;
+
+/// Slack for rounding errors of emissions and of their bounds.
+const EMISSION_SLACK: f32 = 1.0 + 64.0 * f32::EPSILON;
+
+/// The virtual lights of a scene.
+#[derive(Debug, Default)]
+pub(super) struct VirtualLights {
+    lights: Vec<VirtualLight>,
+    /// Material parameters.
+    words: Vec<u32>,
+}
+
+/// What a [`LightPoint`] lacks of a virtual light.
+#[derive(Clone, Copy, Debug)]
+struct VirtualLight {
+    view: Viewpoint,
+    ng: Vec3,
+    /// See [`Surface::offset`].
+    offset: f32,
+    /// Direction from which the power arrives, in the frame of the viewpoint.
+    wo: Vec3,
+    /// The emission is s divided by this typical value of s.
+    unit: Vec3,
+    /// Index of refraction below the surface over that above.
+    eta: f32,
+    /// Limit of the correction of shading normals; 1 without one.
+    max_correction: f32,
+    both_sides: bool,
+    shader: u32,
+    /// Index of the first word of the material parameters.
+    words: u32,
+}
+
+/// A surface on which power arrives. Its material is set in a [`BoundEvaluator`].
+struct LitSurface<'a> {
+    surface: &'a Surface,
+    view: Viewpoint,
+    /// Direction in which the power arrives.
+    d: Vec3,
+    /// Direction from which it arrives, in the frame of the viewpoint.
+    wo: Vec3,
+    power: Vec3,
+    both_sides: bool,
+    shader: u32,
+    eta: f32,
+}
+
+impl VirtualLights {
+    /// Returns the number of lights.
+    pub fn len(&self) -> usize {
+        self.lights.len()
+    }
+
+    /// Returns the memory use in bytes, without the light tree.
+    pub fn bytes(&self) -> usize {
+        self.lights.capacity() * size_of::<VirtualLight>()
+            + self.words.capacity() * size_of::<u32>()
+    }
+
+    /// Adds the light of a surface, and returns its point; `None` if it emits nothing.
+    fn add(
+        &mut self,
+        lit: &LitSurface<'_>,
+        material: &mut BoundEvaluator<'_>,
+        clamp_distance: f32,
+    ) -> Option<LightPoint> {
+        let &LitSurface { surface, view, d, wo, power, both_sides, shader, eta } = lit;
+        let [.., axis] = view.axes();
+        let has_shading_normal = axis != surface.ng && axis != -surface.ng;
+        let max_correction = if has_shading_normal { MAX_CORRECTION } else { 1.0 };
+        let power = power * correction(wo.z, surface.ng.dot(d)).min(max_correction);
+        let (unit, slope) = emission_bound(material, both_sides, max_correction, eta);
+        let intensity = power * unit;
+        if intensity == Vec3::ZERO || !intensity.is_finite() {
+            return None;
+        }
+        let light = VirtualLight {
+            view,
+            ng: surface.ng,
+            offset: surface.offset,
+            wo,
+            unit: Vec3::select(unit.cmpeq(Vec3::ZERO), Vec3::ONE, unit),
+            eta,
+            max_correction,
+            both_sides,
+            shader,
+            words: self.words.len() as u32,
+        };
+        let index = self.lights.len() as u32;
+        self.words.extend_from_slice(material.parameters());
+        self.lights.push(light);
+        Some(LightPoint {
+            position: surface.p,
+            axis: if both_sides { Vec3::ZERO } else { axis },
+            intensity,
+            emission: Emission::Virtual { slope },
+            light: index,
+            stratum: 0,
+            offset: clamp_distance,
+        })
+    }
+
+    /// Appends lights, and adapts the indices of their points.
+    fn append(&mut self, other: VirtualLights, points: &mut [LightPoint]) {
+        let (first_light, first_word) = (self.lights.len() as u32, self.words.len() as u32);
+        points.iter_mut().for_each(|point| point.light += first_light);
+        let moved = |light: VirtualLight| VirtualLight { words: light.words + first_word, ..light };
+        self.lights.extend(other.lights.into_iter().map(moved));
+        self.words.extend(other.words);
+    }
+}
+
+/// Returns the ratio of two cosines, without their signs.
+fn correction(numerator: f32, denominator: f32) -> f32 {
+    (numerator / denominator).abs()
+}
+
+/// Returns a typical value of s, and the slope of [`Emission::Virtual`] for s divided by it. Both
+/// include the correction of shading normals.
+fn emission_bound(
+    material: &mut BoundEvaluator<'_>,
+    both_sides: bool,
+    max_correction: f32,
+    eta: f32,
+) -> (Vec3, f32) {
+    let lowest = if both_sides { -1.0 } else { 0.0 };
+    let step = (1.0 - lowest) / LANES as f32;
+    let mut boxes = DirectionBoxes::ALL;
+    for lane in 0..LANES {
+        // Cosines may be off by some roundings.
+        boxes.lo[2][lane] = (lowest + step * lane as f32 - COSINE_SLACK).max(-1.0);
+        boxes.hi[2][lane] = (lowest + step * (lane + 1) as f32 + COSINE_SLACK).min(1.0);
+    }
+    let s = material.bound(&boxes);
+    let eta2 = if both_sides { (eta * eta).max(1.0 / (eta * eta)) } else { 1.0 };
+    let (mut sum, mut slopes) = (Vec3::ZERO, Vec3::ZERO);
+    for lane in 0..LANES {
+        let [lo, hi] = [boxes.lo[2][lane], boxes.hi[2][lane]];
+        let min_cosine = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
+        let correction = max_correction.min((1.0 / min_cosine).max(1.0));
+        let greatest = Vec3::from_array([0, 1, 2].map(|c| s[c][lane])) * (correction * eta2);
+        sum += greatest;
+        let cosine = if both_sides { 1.0 } else { step * (lane + 1) as f32 };
+        slopes = slopes.max(greatest / cosine);
+    }
+    if !sum.is_finite() {
+        return (Vec3::ONE, f32::INFINITY);
+    }
+    let unit = sum / LANES as f32;
+    let slopes = Vec3::select(unit.cmpeq(Vec3::ZERO), Vec3::ZERO, slopes / unit);
+    (unit, slopes.max_element() * EMISSION_SLACK)
+}
+
+/// Evaluates virtual lights on one thread. Buffers are reused.
+pub(super) struct VirtualLightEvaluator<'a> {
+    lights: &'a VirtualLights,
+    materials: &'a MaterialBounds,
+    /// Inputs and outputs of each shader used so far.
+    buffers: Vec<Option<[Batch; 2]>>,
+    /// Indices of queries, sorted by shader.
+    order: Vec<u32>,
+}
+
+/// A virtual light, and the unit direction in which its emission is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EmissionQuery {
+    pub light: u32,
+    pub d: Vec3,
+}
+
+impl<'a> VirtualLightEvaluator<'a> {
+    pub fn new(
+        lights: &'a VirtualLights,
+        materials: &'a MaterialBounds,
+    ) -> VirtualLightEvaluator<'a> {
+        let buffers = (0..materials.len()).map(|_| None).collect();
+        VirtualLightEvaluator { lights, materials, buffers, order: Vec::new() }
+    }
+
+    /// Returns the end of a shadow ray from `x` to a light.
+    pub fn target(&self, light: u32, x: Vec3) -> Vec3 {
+        let VirtualLight { view, ng, offset, .. } = &self.lights.lights[light as usize];
+        let p = view.position();
+        let rounding = FAR_OFFSET_ULPS * x.abs().max_element();
+        p + *ng * (offset + rounding).copysign(ng.dot(x - p))
+    }
+
+    /// Computes the emission for each query: the intensity in its direction over that of the
+    /// [`LightPoint`].
+    pub fn evaluate(&mut self, queries: &[EmissionQuery], emissions: &mut Vec<Vec3>) {
+        emissions.clear();
+        emissions.resize(queries.len(), Vec3::ZERO);
+        let VirtualLights { lights, words } = self.lights;
+        let light = |query: u32| &lights[queries[query as usize].light as usize];
+        self.order.clear();
+        self.order.extend(0..queries.len() as u32);
+        self.order.sort_by_key(|&query| light(query).shader);
+        for group in self.order.chunk_by(|&a, &b| light(a).shader == light(b).shader) {
+            let shader = light(group[0]).shader as usize;
+            let (kernel, binding) = self.materials.point_kernel(shader);
+            let [inputs, outputs] = self.buffers[shader].get_or_insert_with(|| {
+                [kernel.inputs(), kernel.outputs()]
+                    .map(|ports| Batch::new(kernel.target(), ports.len(), LANES))
+            });
+            inputs.reshape(kernel.inputs().len(), group.len());
+            outputs.reshape(kernel.outputs().len(), group.len());
+            for (row, &query) in group.iter().enumerate() {
+                let light = light(query);
+                let wi = light.view.local_direction(queries[query as usize].d);
+                let directions = [wi, light.wo].map(|d| d.to_array().map(f32::to_bits));
+                inputs.set_row(row, 0, directions.as_flattened());
+                let parameters = inputs.ports() - directions.as_flattened().len();
+                let words = &words[light.words as usize..][..parameters];
+                inputs.set_row(row, directions.as_flattened().len(), words);
+            }
+            let textures: Vec<_> = binding.textures.iter().map(|texture| &**texture).collect();
+            kernel.run(&textures, inputs, outputs);
+            for (row, &query) in group.iter().enumerate() {
+                let (light, d) = (light(query), queries[query as usize].d);
+                let wi = light.view.local_direction(d);
+                if wi.z > 0.0 || light.both_sides {
+                    let eta = eta_ratio(light.eta, wi, light.wo);
+                    let corrected =
+                        correction(light.ng.dot(d), wi.z).min(light.max_correction) * eta * eta;
+                    let s = Vec3::from_array(outputs.floats(row, 0));
+                    emissions[query as usize] = s * corrected / light.unit;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Paths from the lights, which leave virtual lights on surfaces.
+
+use super::emission::{EmissionSampler, EmittedRay};
+use super::{LitSurface, MAX_CORRECTION, VirtualLights, correction};
+use crate::geometry::Hit;
+use crate::integrator::lightcuts::vertex::PathVertex;
+use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
+use crate::integrator::mix::resolve_mix;
+use crate::integrator::shading::{ShadingBuffers, eta_ratio};
+use crate::light_tree::{LightPoint, LightTree};
+use crate::material::{GRAZING_COSINE, Material, PathWavelength};
+use crate::scene::Scene;
+use lightbound_math::sampling::{RandomStream, hash};
+use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
+use lightbound_shader::{SurfaceSides, Target};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Options for the paths from lights.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::integrator::lightcuts) struct TraceOptions {
+    /// Number of paths.
+    pub paths: u32,
+    /// Maximum number of surfaces along a path.
+    pub max_events: u32,
+    /// See [`LightPoint::offset`].
+    pub clamp_distance: f32,
+    pub seed: u32,
+}
+
+/// Number of paths that are traced together.
+const CHUNK: u32 = 1024;
+
+/// Traces paths from the lights in `tree`, in parallel, on the current rayon pool. Returns the
+/// virtual lights and their points.
+pub(in crate::integrator::lightcuts) fn trace(
+    scene: &Scene,
+    tree: &LightTree,
+    materials: &MaterialBounds,
+    options: &TraceOptions,
+) -> (VirtualLights, Vec<LightPoint>) {
+    let (mut lights, mut points) = (VirtualLights::default(), Vec::new());
+    let Some(emission) = EmissionSampler::new(&scene.lights, tree, scene.accel.bounds()) else {
+        return (lights, points);
+    };
+    let chunks: Vec<_> = (0..options.paths.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|chunk| {
+            let first = chunk * CHUNK;
+            let paths = first..(first + CHUNK).min(options.paths);
+            Tracer::new(scene, &emission, materials, options).trace(paths)
+        })
+        .collect();
+    for (chunk, mut chunk_points) in chunks {
+        lights.append(chunk, &mut chunk_points);
+        points.extend(chunk_points);
+    }
+    (lights, points)
+}
+
+/// A path from a light, without its ray.
+struct Particle {
+    /// Power, W, divided by the number of paths.
+    power: Vec3,
+    /// Wavelength in nm from the first dispersion on; `None` for RGB.
+    nm: Option<f32>,
+    random: RandomStream,
+    /// The ray that left the light, until the first hit.
+    emitted: Option<EmittedRay>,
+}
+
+/// Traces paths on one thread.
+struct Tracer<'a> {
+    scene: &'a Scene,
+    emission: &'a EmissionSampler<'a>,
+    options: &'a TraceOptions,
+    material: BoundEvaluator<'a>,
+    shading: ShadingBuffers<'a>,
+    lights: VirtualLights,
+    points: Vec<LightPoint>,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(
+        scene: &'a Scene,
+        emission: &'a EmissionSampler<'a>,
+        materials: &'a MaterialBounds,
+        options: &'a TraceOptions,
+    ) -> Tracer<'a> {
+        let target =
+            scene.shaders.first().map_or_else(Target::best, |binding| binding.program.target());
+        Tracer {
+            scene,
+            emission,
+            options,
+            material: BoundEvaluator::new(materials),
+            shading: ShadingBuffers::new(target, None),
+            lights: VirtualLights::default(),
+            points: Vec::new(),
+        }
+    }
+
+    fn trace(mut self, paths: Range<u32>) -> (VirtualLights, Vec<LightPoint>) {
+        let TraceOptions { paths: count, max_events, seed, .. } = *self.options;
+        let (mut rays, mut particles) = (Vec::new(), Vec::new());
+        for path in paths {
+            let mut random = RandomStream::from_seed(hash(seed, path));
+            // Stratified over all paths, so that each light gets its share.
+            let u = (f64::from(path) + f64::from(random.next_float())) / f64::from(count);
+            let time = self.scene.camera.time(random.next_float());
+            let Some(emitted) = self.emission.sample(u, &mut random) else { continue };
+            rays.push(Ray { time, ..emitted.ray });
+            let power = emitted.power / count as f32;
+            particles.push(Particle { power, nm: None, random, emitted: Some(emitted) });
+        }
+        let mut hits = Vec::new();
+        for event in 1..=max_events {
+            self.scene.accel.intersect_batch(&rays, &mut hits);
+            let mut next_rays = Vec::new();
+            let mut next_particles = Vec::new();
+            for ((particle, ray), hit) in particles.drain(..).zip(&rays).zip(&hits) {
+                let is_last = event == max_events;
+                if let Some((ray, particle)) = self.scatter(particle, ray, hit, is_last) {
+                    next_rays.push(ray);
+                    next_particles.push(particle);
+                }
+            }
+            (rays, particles) = (next_rays, next_particles);
+            if rays.is_empty() {
+                break;
+            }
+        }
+        (self.lights, self.points)
+    }
+
+    /// Leaves a virtual light at a hit, and continues the path unless it `is_last`.
+    fn scatter(
+        &mut self,
+        mut particle: Particle,
+        ray: &Ray,
+        hit: &Hit,
+        is_last: bool,
+    ) -> Option<(Ray, Particle)> {
+        let scene = self.scene;
+        if hit.is_miss() {
+            return None;
+        }
+        let mut surface = scene.geometry.surface(hit, ray.d);
+        if let Some(emitted) = particle.emitted.take() {
+            particle.power *= self.emission.mask(&emitted, surface.p);
+        }
+        let mut random = || particle.random.next_float();
+        let (mut lobe_u, u, v, roulette_u) = (random(), random(), random(), random());
+        let material = resolve_mix(scene, hit, ray.d, &mut lobe_u);
+        if let Some(frame) = scene.bumped_frame(hit, ray.d, &surface, material) {
+            surface.frame = frame;
+        }
+        let wo = surface.frame.local_direction(-ray.d);
+        if wo.z.abs() <= GRAZING_COSINE || particle.power == Vec3::ZERO {
+            return None;
+        }
+        let Material::Surface { specular, scattering, .. } = &scene.materials[material as usize]
+        else {
+            unreachable!("resolve_mix returns a surface material")
+        };
+        let vertex = PathVertex { hit, d: ray.d, surface: &surface, wo };
+        if let Some(instance) = scattering {
+            if instance.dispersive_index().is_some() {
+                let (nm, colour) = PathWavelength { nm: particle.nm, u: lobe_u }.select();
+                (particle.nm, particle.power) = (Some(nm), particle.power * colour);
+            }
+            let sides = scene.shaders[instance.shader as usize].program.sides;
+            let both_sides = sides == SurfaceSides::Both;
+            let (side, wo) = vertex.mirrored(both_sides);
+            self.material.begin(
+                (instance, particle.nm),
+                surface.lookup(),
+                surface.frame.n,
+                || scene.geometry.shader_positions(hit, surface.p),
+                wo,
+            );
+            let lit = LitSurface {
+                surface: &surface,
+                view: Viewpoint::new(surface.p, &surface.frame, side),
+                d: ray.d,
+                wo,
+                power: particle.power,
+                both_sides,
+                shader: instance.shader,
+                eta: instance.eta,
+            };
+            self.points.extend(self.lights.add(
+                &lit,
+                &mut self.material,
+                self.options.clamp_distance,
+            ));
+        }
+        if is_last {
+            return None;
+        }
+        let specular_probability = match (specular, scattering) {
+            (Some(specular), Some(_)) => specular.sampling_probability(wo),
+            (specular, _) => f32::from(u8::from(specular.is_some())),
+        };
+        let (d, weight, nm) = match (specular, scattering) {
+            (Some(specular), _) if lobe_u < specular_probability => {
+                let wavelength = PathWavelength { nm: particle.nm, u };
+                let lobe_u = lobe_u / specular_probability;
+                let next = specular.sample(lobe_u, wavelength, wo, &surface.lookup())?;
+                let d = surface.frame.to_world(next.wi);
+                (d, next.weight * (next.eta * next.eta), next.nm)
+            }
+            (_, Some(instance)) => {
+                let nm = particle.nm;
+                let sample = vertex.sample_direction(
+                    &mut self.shading,
+                    scene,
+                    (instance, nm),
+                    false,
+                    vec2(u, v),
+                );
+                if sample.pdf <= 0.0 {
+                    return None;
+                }
+                let sides = scene.shaders[instance.shader as usize].program.sides;
+                let (_, wo) = vertex.mirrored(sides == SurfaceSides::Both);
+                let d = vertex.to_world(scene, instance, sample.wi);
+                let eta = eta_ratio(instance.eta, sample.wi, wo);
+                let corrections = correction(wo.z, surface.ng.dot(ray.d)).min(MAX_CORRECTION)
+                    * correction(surface.ng.dot(d), sample.wi.z).min(MAX_CORRECTION);
+                let choice = 1.0 - specular_probability;
+                (d, sample.s / sample.pdf * (eta * eta * corrections / choice), nm)
+            }
+            _ => return None,
+        };
+        // Roulette keeps the power of the paths that survive.
+        let survival = weight.abs().max_element().min(1.0);
+        // False for NaN.
+        if !(roulette_u < survival) {
+            return None;
+        }
+        particle.power *= weight / survival;
+        particle.nm = nm;
+        let ray = Ray { time: ray.time, ..Ray::new(surface.offset_ray_origin(d), d) };
+        Some((ray, particle))
+    }
+}

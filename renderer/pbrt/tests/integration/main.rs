@@ -32,3 +32,4 @@ mod shader_materials;
 mod shading;
 mod transport;
 mod variance;
+mod virtual_lights;

@@ -547,10 +547,12 @@ mod tests {
         };
         let unti = error("Axis. fact: unti, default: (0, 0, 1)");
         assert_eq!(unti.message, "unknown fact `unti`");
-        let text = unti.to_string();
-        assert!(text.contains("test.wgsl:2:19"), "{text}");
-        assert!(text.contains("did you mean `unit`?"), "{text}");
-        assert!(text.contains("`fact: unit`") && text.contains("`fact: sorted`"), "{text}");
+        let label = &unti.labels[0];
+        let text = unti.source_code.inner();
+        assert_eq!(&text[label.offset()..label.offset() + label.len()], "unti");
+        assert_eq!(label.label(), Some("did you mean `unit`?"));
+        let help = unti.help.expect("it names the facts");
+        assert!(help.contains("`fact: unit`") && help.contains("`fact: sorted`"), "{help}");
         assert_eq!(error("A fact: unity.").message, "unknown fact `unity`");
         assert_eq!(error("fact: Unit").message, "unknown fact `Unit`");
         assert_eq!(error("fact:").message, "expected a fact, found the end of the line");

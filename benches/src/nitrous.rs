@@ -229,7 +229,7 @@ impl Case {
             let parameter = shader.parameters().iter().find(|p| p.name == port.name);
             let declared = |p| parameter_bounds(p, Ranges::Declared);
             let bounds = parameter.map_or(Bounds::all(port.ty), declared);
-            Input { interval: false, bounds, axis: None }
+            Input { interval: false, bounds, axis: None, sorted: None }
         };
         let inputs: Vec<_> = function.inputs.iter().map(input).collect();
         let time = |name: &str| match self.fixed.iter().any(|(fixed, _)| *fixed == name) {

@@ -158,7 +158,7 @@ fn lookup(table: u32, state: TextureState) -> Function {
 /// Bounds on the colour over a box of coordinates between −2 and 2.
 fn bounding(lookup: &Function) -> Function {
     let bounds = Bounds::Float(Floats::between(-2.0, 2.0));
-    let inputs = [(); 2].map(|()| Input { interval: true, bounds, axis: None });
+    let inputs = [(); 2].map(|()| Input { interval: true, bounds, axis: None, sorted: None });
     lift::run(lookup, &inputs, &[0, 1, 2], &Options::default()).function
 }
 

@@ -14,7 +14,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Input, Options};
 use crate::passes::{self, derivative};
-use crate::relations::{Axis, Relations};
+use crate::relations::{Axis, Relations, SortedComponent};
 use crate::target::Target;
 use crate::texture::Texture;
 use std::cmp::Ordering;
@@ -75,7 +75,7 @@ pub enum InputError {
         /// The endpoints.
         endpoints: [f32; 2],
     },
-    /// An input that is declared a unit vector is none.
+    /// An input that is declared a unit vector, or sorted, is not.
     #[error("row {row}: {message}")]
     Precondition {
         /// Index of the row.
@@ -86,6 +86,9 @@ pub enum InputError {
     /// An input that should be a unit vector does not have three floats.
     #[error("the input `{0}` is not a `vec3f`, so it cannot be a unit vector")]
     NotVector(String),
+    /// An input whose components should ascend is no vector of floats.
+    #[error("the input `{0}` is not a vector of `f32`, so it cannot be sorted")]
+    NotSortable(String),
     /// An input to differentiate by is not a float.
     #[error("the input `{0}` is not a float, so it has no derivative")]
     NotFloat(String),
@@ -102,6 +105,9 @@ pub struct FunctionOptions {
     /// Inputs that are unit vectors, besides those declared with `fact: unit`. Only
     /// [related](crate::relations) bounds depend on it.
     pub unit: Vec<String>,
+    /// Inputs that are sorted vectors, x ≤ y ≤ z ≤ w, besides those declared with `fact: sorted`.
+    /// Only [related](crate::relations) bounds depend on it.
+    pub sorted: Vec<String>,
     /// Static bounds on inputs.
     pub ranges: Ranges,
     /// Settings of the front end.
@@ -118,6 +124,7 @@ impl Default for FunctionOptions {
             intervals: None,
             gradient: vec![],
             unit: vec![],
+            sorted: vec![],
             ranges: Ranges::Declared,
             settings: Settings::default(),
             bounds: Options::default(),
@@ -144,6 +151,13 @@ impl FunctionOptions {
         let unit = names.iter().map(|&name| name.to_owned()).collect();
         let bounds = Options { relations: Relations::all(), ..self.bounds };
         FunctionOptions { unit, bounds, ..self }
+    }
+
+    /// States that the components of these inputs ascend, and enables the relations that use it.
+    pub fn sorted(self, names: &[&str]) -> FunctionOptions {
+        let sorted = names.iter().map(|&name| name.to_owned()).collect();
+        let bounds = Options { relations: Relations::all(), ..self.bounds };
+        FunctionOptions { sorted, bounds, ..self }
     }
 }
 
@@ -188,6 +202,21 @@ impl Prepared {
             let vector = axes.map(|axis| axis.vector + 1).max().unwrap_or(0);
             for (component, k) in found.into_iter().enumerate() {
                 inputs[k].axis = Some(Axis { vector, component, frame: false, above: false });
+            }
+        }
+        for name in &options.sorted {
+            let found = find_inputs(&integrand.point, name)?;
+            let are_floats = found.iter().all(|&k| integrand.point.inputs[k].ty == Type::F32);
+            if found.len() < 2 || !are_floats {
+                return Err(InputError::NotSortable(name.clone()).into());
+            }
+            if inputs[found[0]].sorted.is_some() {
+                continue;
+            }
+            let sorted = inputs.iter().filter_map(|input| input.sorted);
+            let vector = sorted.map(|sorted| sorted.vector + 1).max().unwrap_or(0);
+            for (component, k) in found.into_iter().enumerate() {
+                inputs[k].sorted = Some(SortedComponent { vector, component });
             }
         }
         let mut by = vec![];
@@ -311,8 +340,8 @@ impl CompiledFunction {
     ///
     /// # Errors
     /// If the columns do not match the function, if the endpoints of a scalar input differ, if an
-    /// interval is empty, or if a box has no unit vector for an input that is one, and bounds depend
-    /// on it.
+    /// interval is empty, or if a box has no unit vector or sorted vector for an input that is one, and
+    /// bounds depend on it.
     ///
     /// # Panics
     /// If there are fewer textures than the function reads.
@@ -509,6 +538,7 @@ pub(crate) fn from_bits(ty: Type, bits: u32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::Nan;
     use crate::random::Random;
 
     const SOURCE: &str = "struct Params { k: f32, n: i32 }
@@ -730,6 +760,204 @@ mod tests {
         assert!(error.to_string().starts_with("row 0: n is not a unit vector"), "{error}");
         let error = CompiledFunction::compile("f.wgsl", source, "f", &options.unit(&["a"]));
         assert!(error.unwrap_err().to_string().contains("`a` is not a `vec3f`"));
+    }
+
+    /// Functions of a sorted vector.
+    const OF_SORTED: [&str; 17] = [
+        "return v.y - v.x;",
+        "return (v.z - v.x) * (v.y - v.w);",
+        "return max(v.x, v.y) * min(v.z, v.y);",
+        "return 1.0 / (v.y - v.x);",
+        "return 1.0 / v.y;",
+        "return v.x / v.z;",
+        "return v.x / v.w + v.z / v.y;",
+        "return select(1.0, -v.y, v.x > v.y) + v.z;",
+        "return select(1.0, v.x - v.z, v.x <= v.z) * v.y;",
+        "if v.x < v.z { return v.y - v.x; } return v.z - v.w;",
+        "if v.x > v.z { return 10.0 + v.x; } return v.y * v.w;",
+        "return clamp(v.y, v.x, v.z);",
+        "return sqrt(v.w - v.y) + sqrt(v.z - v.y);",
+        "return smoothstep(v.x, v.z, v.y);",
+        "return (v.x + v.y) * (v.w - v.y) - v.z * v.z;",
+        // Some components have no effect.
+        "return v.x - v.z;",
+        "var x = v.y; for (var i = 0; i < 3; i++) { if x < v.w { x += v.z - v.x; } } return x;",
+    ];
+
+    /// An endpoint in the range from −2 to 2, often a special one.
+    fn endpoint(random: &mut Random) -> f32 {
+        match random.below(8) {
+            0 => 0.0,
+            1 => -0.0,
+            2 => 1.0,
+            3 => -2.0,
+            4 => f32::from_bits(1),
+            _ => 4.0 * (random.bits() >> 40) as f32 / (1u64 << 24) as f32 - 2.0,
+        }
+    }
+
+    /// Endpoints with a sorted vector between them, for components that are intervals or scalars.
+    fn sorted_box(random: &mut Random, is_interval: [bool; 4]) -> [[f32; 2]; 4] {
+        loop {
+            let ends = is_interval.map(|interval| {
+                let [a, b] = [(); 2].map(|()| endpoint(random));
+                if interval { [a.min(b), a.max(b)] } else { [a, a] }
+            });
+            if (0..4).all(|k| ends[..k].iter().all(|end| end[0] <= ends[k][1])) {
+                return ends;
+            }
+        }
+    }
+
+    /// A sorted vector in a box.
+    fn sorted_member(random: &mut Random, ends: &[[f32; 2]; 4]) -> [f32; 4] {
+        let mut previous = f32::NEG_INFINITY;
+        let component = |k: usize| {
+            let high = ends[k..].iter().map(|end| end[1]).fold(f32::INFINITY, f32::min);
+            let low = ends[k][0].max(previous);
+            let x = match random.below(4) {
+                0 => low,
+                1 => high,
+                _ => {
+                    let t = (random.bits() >> 40) as f32 / (1u64 << 24) as f32;
+                    (low + t * (high - low)).clamp(low, high)
+                }
+            };
+            // The sign of a scalar is fixed.
+            let x = if ends[k][0].to_bits() == ends[k][1].to_bits() { ends[k][0] } else { x };
+            let flips = x == 0.0 && ends[k][0].to_bits() != ends[k][1].to_bits();
+            previous = x;
+            if flips && random.once_in(2) { -x } else { x }
+        };
+        let mut component = component;
+        [0, 1, 2, 3].map(&mut component)
+    }
+
+    fn columns(ends: &[[f32; 2]; 4]) -> Vec<(&'static str, [&[f32]; 2])> {
+        let names = ["v.x", "v.y", "v.z", "v.w"];
+        let ends = ends.iter().map(|[low, high]| [low, high].map(std::slice::from_ref));
+        names.into_iter().zip(ends).collect()
+    }
+
+    fn bound_at(function: &CompiledFunction, ends: &[[f32; 2]; 4]) -> Result<[f32; 2], InputError> {
+        let (mut low, mut high) = ([0.0], [0.0]);
+        function.bound(&[], &columns(ends), &mut [[&mut low, &mut high]])?;
+        Ok([low[0], high[0]])
+    }
+
+    #[test]
+    fn related_bounds_contain_values_of_sorted_vectors() {
+        const ROWS: usize = 24;
+        let random = &mut Random::new(27);
+        let (mut tighter, mut checked) = (0, 0);
+        for body in OF_SORTED {
+            for (range, nan) in [
+                ("range: [-2, 2], ", Nan::Suppress),
+                ("", Nan::Suppress),
+                ("range: [-2, 2], ", Nan::Propagate),
+                ("", Nan::Propagate),
+            ] {
+                let source =
+                    format!("fn f(/** {range}fact: sorted */ v: vec4f) -> f32 {{ {body} }}");
+                let names = ["v.x", "v.y", "v.z", "v.w"];
+                let mut is_interval = [(); 4].map(|()| !random.once_in(4));
+                is_interval[random.below(4)] = true;
+                let intervals: Vec<_> =
+                    (0..4).filter(|&k| is_interval[k]).map(|k| names[k]).collect();
+                let compile = |relations| {
+                    let bounds = Options { relations, nan, ..Options::default() };
+                    let options = FunctionOptions { bounds, ..FunctionOptions::default() };
+                    let options = options.intervals(&intervals);
+                    CompiledFunction::compile("f.wgsl", &source, "f", &options).unwrap()
+                };
+                let [optimized, related] = [Relations::NONE, Relations::all()].map(compile);
+                for _ in 0..60 {
+                    let ends = sorted_box(random, is_interval);
+                    let [low, high] = bound_at(&related, &ends).unwrap();
+                    let loose = bound_at(&optimized, &ends).unwrap();
+                    tighter += usize::from(low > loose[0] || high < loose[1]);
+                    if loose.iter().all(|end| !end.is_nan()) {
+                        assert!(low >= loose[0] && high <= loose[1], "{body} {ends:?}");
+                    }
+                    let members: Vec<_> = (0..ROWS).map(|_| sorted_member(random, &ends)).collect();
+                    let rows =
+                        [0, 1, 2, 3].map(|k| members.iter().map(|v| v[k]).collect::<Vec<_>>());
+                    let rows: Vec<_> =
+                        names.into_iter().zip(rows.iter().map(Vec::as_slice)).collect();
+                    let mut values = [0.0; ROWS];
+                    related.evaluate(&[], &rows, &mut [&mut values]).unwrap();
+                    for (v, x) in members.iter().zip(values) {
+                        assert!(v.is_sorted(), "{v:?}");
+                        // A NaN, or infinite bounds, report that a member of the box may yield NaN.
+                        let reports = |end: f32| nan == Nan::Propagate && end.is_nan();
+                        let holds = match nan {
+                            _ if !x.is_nan() => {
+                                (low <= x || reports(low)) && (x <= high || reports(high))
+                            }
+                            Nan::Propagate => !low.is_finite() || !high.is_finite(),
+                            _ => true,
+                        };
+                        assert!(holds, "{range}{body} {ends:?} {v:?}: {x} in {low}..{high}");
+                        checked += 1;
+                    }
+                }
+            }
+        }
+        assert!(tighter > 1000 && checked > 90_000, "{tighter} {checked}");
+    }
+
+    #[test]
+    fn sorted_vectors_are_declared_or_stated_and_decide_orders() {
+        let bounds = |fact: &str, options: FunctionOptions, body: &str| {
+            let source = format!("fn f(/** range: [0, 9]{fact} */ v: vec4f) -> f32 {{ {body} }}");
+            let function = CompiledFunction::compile("f.wgsl", &source, "f", &options).unwrap();
+            bound_at(&function, &[[1.0, 4.0], [0.0, 2.0], [1.0, 3.0], [0.0, 8.0]]).unwrap()
+        };
+        let related = Options { relations: Relations::all(), ..Options::default() };
+        let related = || FunctionOptions { bounds: related, ..FunctionOptions::default() };
+        for (body, sorted, any) in [
+            ("return v.x;", [1.0, 2.0], [1.0, 4.0]),
+            ("return v.y;", [1.0, 2.0], [0.0, 2.0]),
+            ("return v.w;", [1.0, 8.0], [0.0, 8.0]),
+            ("return v.y - v.x;", [0.0, 1.0], [-4.0, 1.0]),
+            ("return max(v.x, v.z);", [1.0, 3.0], [1.0, 4.0]),
+            ("return select(1.0, 0.0, v.x <= v.w);", [0.0, 0.0], [0.0, 1.0]),
+        ] {
+            let declared = bounds(", fact: sorted", related(), body);
+            let stated = bounds("", FunctionOptions::default().sorted(&["v"]), body);
+            assert_eq!([declared, stated], [sorted; 2], "{body}");
+            assert_eq!(bounds(", fact: sorted", related().sorted(&["v"]), body), sorted);
+            assert_eq!(bounds("", related(), body)[1], any[1], "{body}");
+            // Optimized bounds hold for all vectors.
+            assert_eq!(bounds(", fact: sorted", FunctionOptions::default(), body), any, "{body}");
+        }
+    }
+
+    #[test]
+    fn boxes_without_sorted_vectors_and_scalars_are_errors() {
+        let source = "fn f(v: vec4f, a: f32, n: vec2i) -> f32 { return v.y - v.x + a + f32(n.x); }";
+        let compile = |name: &str| {
+            let options = FunctionOptions::default().sorted(&[name]);
+            CompiledFunction::compile("f.wgsl", source, "f", &options)
+        };
+        let function = compile("v").unwrap();
+        let message = |ends: [[f32; 2]; 4]| {
+            let mut boxes = columns(&ends);
+            let zero: [&[f32]; 2] = [&[0.0]; 2];
+            boxes.extend(["a", "n.x", "n.y"].map(|name| (name, zero)));
+            let (mut low, mut high) = ([0.0], [0.0]);
+            function.bound(&[], &boxes, &mut [[&mut low, &mut high]]).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message([[1.0, 2.0], [1.5, 9.0], [0.0, 1.0], [0.0, 9.0]]),
+            "row 0: v is not sorted: a component is 1.5..9, and the next one 0..1"
+        );
+        assert!(message([[0.0; 2], [f32::NAN; 2], [1.0; 2], [1.0; 2]]).contains("one NaN"));
+        assert!(message([[f32::NAN; 2], [0.0; 2], [1.0; 2], [1.0; 2]]).contains("is not sorted"));
+        for name in ["a", "n"] {
+            let error = compile(name).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{name}` is not a vector of `f32`")), "{error}");
+        }
     }
 
     #[test]

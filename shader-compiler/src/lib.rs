@@ -205,6 +205,7 @@ pub use compiled_function::{CompiledFunction, FunctionOptions, InputError};
 pub use error::CompileError;
 pub use frontend::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,
+    VectorFact,
 };
 pub use jit::Arena;
 pub use kernel::{Batch, InstrumentedKernel, Kernel};

@@ -164,13 +164,16 @@ fn direction(vector: usize) -> impl Iterator<Item = Input> {
     (0..DIRECTION_WORDS).map(move |component| {
         let limits = Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT);
         let axis = Some(Axis { vector, component, frame: false, above: false });
-        Input { interval: false, bounds: Bounds::Float(limits), axis }
+        Input { interval: false, bounds: Bounds::Float(limits), axis, sorted: None }
     })
 }
 
 /// Inputs that are not components of unit vectors.
 fn unrelated(bounds: impl IntoIterator<Item = Bounds>) -> Vec<Input> {
-    bounds.into_iter().map(|bounds| Input { interval: false, bounds, axis: None }).collect()
+    bounds
+        .into_iter()
+        .map(|bounds| Input { interval: false, bounds, axis: None, sorted: None })
+        .collect()
 }
 
 /// The indices of the words of members that are albedos of diffuse lobes.

@@ -40,6 +40,9 @@ pub struct Stats {
     pub rays: u64,
     /// Shadow rays.
     pub shadow_rays: u64,
+    /// Ray tests whose hit only touches an implicit surface, without a change of sign; null without
+    /// such surfaces.
+    pub touching_hits: Option<u64>,
     /// Shader evaluations: material setup, BRDF evaluation, and direction sampling.
     pub shader_evaluations: u64,
     /// Fraction of SIMD lanes that were occupied in these evaluations; null without evaluations.

@@ -54,6 +54,7 @@ pub mod part;
 pub mod render;
 pub mod scene;
 pub mod settings;
+mod stopped_loops;
 pub mod suggestion;
 pub mod texture;
 
@@ -61,3 +62,4 @@ pub use lightbound_image as image;
 pub use lightbound_math as math;
 pub use scene::{Scene, SceneBuilder};
 pub use settings::RenderSettings;
+pub use stopped_loops::StoppedLoops;

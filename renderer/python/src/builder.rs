@@ -1,8 +1,9 @@
 //! `SceneBuilder`: scenes built in memory, from arrays.
 
 use super::arrays::{Rounding, floats, rows, vec3};
-use super::error::{plain, shader as shader_error};
-use super::scene::{Scene, method, samples};
+use super::error::{plain, report, shader as shader_error};
+use super::integer::{self, Integer};
+use super::scene::{Scene, check_light, method, raise_warnings, samples};
 use glam::{DAffine3, Quat};
 use lightbound::camera::Camera;
 use lightbound::geometry::{Mesh, Shape, Sphere};
@@ -11,6 +12,7 @@ use lightbound::math::{Transform, Vec2, Vec3};
 use lightbound::scene::MaterialId;
 use lightbound::settings::{LightcutsSettings, Method, MethodName};
 use lightbound::{RenderSettings, SceneBuilder as CoreBuilder};
+use lightbound_pbrt::Diagnostics;
 use lightbound_shader::Shader;
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
@@ -80,6 +82,14 @@ fn vector(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec3> {
     if vector.is_finite() { Ok(vector) } else { Err(plain(format!("`{name}` is not finite"))) }
 }
 
+/// Refuses vectors that are not finite.
+fn finite(name: &str, vectors: Vec<Vec3>) -> PyResult<Vec<Vec3>> {
+    match vectors.iter().position(|vector| !vector.is_finite()) {
+        Some(k) => Err(plain(format!("`{name}`: row {k} is not finite"))),
+        None => Ok(vectors),
+    }
+}
+
 /// The rotation that takes the z axis to `up`.
 fn z_to(up: Vec3) -> PyResult<Transform> {
     let up = up.try_normalize().ok_or_else(|| plain("`up` has no direction"))?;
@@ -134,7 +144,7 @@ impl SceneBuilder {
         let mesh = Mesh::new(
             vectors("positions", Some(positions))?,
             indices(triangles)?,
-            vectors("normals", normals)?,
+            finite("normals", vectors("normals", normals)?)?,
             uvs.into_iter().map(Vec2::from_array).collect(),
         );
         self.add(Shape::Mesh(mesh.map_err(plain)?), material, emission)
@@ -194,6 +204,10 @@ impl SceneBuilder {
                 let values: Vec<f32> = values.iter().copied().collect();
                 let texels: Vec<Vec3> =
                     values.as_chunks::<3>().0.iter().copied().map(Vec3::from_array).collect();
+                if let Some(k) = texels.iter().position(|texel| texel.min_element() < 0.0) {
+                    let (x, y) = (k % width, k / width);
+                    return Err(plain(format!("`radiance`: texel ({x}, {y}) is negative")));
+                }
                 let map = LatLongMap { texels: &texels, width, height };
                 let (texels, size) = map.to_equal_area().map_err(plain)?;
                 Environment::image(&texels, size, &z_to(up)?, 1.0).map_err(plain)?
@@ -205,10 +219,14 @@ impl SceneBuilder {
     }
 
     /// Builds the scene for a camera. The builder is then empty.
-    #[pyo3(signature = (
-        *, eye, target, up = None, fov = 40.0, resolution = (640, 480), spp = 16, seed = 0,
-        integrator = "path", max_depth = 5,
-    ))]
+    #[pyo3(
+        signature = (
+            *, eye, target, up = None, fov = 40.0, resolution = None, spp = None, seed = None,
+            integrator = "path", max_depth = None,
+        ),
+        text_signature = "($self, *, eye, target, up=None, fov=40.0, resolution=(640, 480), \
+            spp=16, seed=0, integrator='path', max_depth=5)",
+    )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn build(
         &mut self,
@@ -217,11 +235,11 @@ impl SceneBuilder {
         target: &Bound<'_, PyAny>,
         up: Option<&Bound<'_, PyAny>>,
         fov: f32,
-        resolution: (u32, u32),
-        spp: u32,
-        seed: u32,
+        resolution: Option<(Integer, Integer)>,
+        spp: Option<Integer>,
+        seed: Option<Integer>,
         integrator: &str,
-        max_depth: u32,
+        max_depth: Option<Integer>,
     ) -> PyResult<Scene> {
         let (eye, target) = (vector("eye", eye)?, vector("target", target)?);
         let up = up.map_or(Ok(Vec3::Y), |up| vector("up", up))?;
@@ -229,17 +247,18 @@ impl SceneBuilder {
         if plane.try_normalize().is_none() {
             return Err(plain("`up` is parallel to the viewing direction, or one of them is 0"));
         }
+        let resolution = match resolution {
+            Some((width, height)) => integer::resolution([width, height])?,
+            None => (640, 480),
+        };
         let (width, height) = resolution;
-        if ![width, height].iter().all(|side| (1..=1 << 16).contains(side)) {
-            return Err(plain("`resolution` is (width, height), each from 1 to 65536"));
-        }
         if !(fov > 0.0 && fov < 180.0) {
             return Err(plain("`fov` is an angle above 0 and below 180 degrees"));
         }
         let mut settings = RenderSettings::with_resolution(width, height);
-        settings.sampling.spp = samples(spp)?;
-        settings.sampling.seed = seed;
-        settings.integrator.max_depth = max_depth;
+        settings.sampling.spp = spp.map_or(Ok(16), samples)?;
+        settings.sampling.seed = integer::optional("seed", seed)?.unwrap_or(0);
+        settings.integrator.max_depth = integer::optional("max_depth", max_depth)?.unwrap_or(5);
         settings.integrator.method = match method(integrator)? {
             MethodName::Path | MethodName::Volpath => settings.integrator.method,
             MethodName::Lightcuts => Method::Lightcuts(LightcutsSettings::default()),
@@ -248,6 +267,9 @@ impl SceneBuilder {
         let camera = Camera::look_at(eye, target, up, fov, resolution);
         let SceneBuilder { builder, .. } = std::mem::replace(self, SceneBuilder::new());
         let scene = py.detach(|| builder.build(camera)).map_err(plain)?;
+        let mut diagnostics = Diagnostics::new(false);
+        check_light(&scene, &settings, &mut diagnostics).map_err(|error| report(&error))?;
+        raise_warnings(py, &diagnostics)?;
         Ok(Scene { scene, settings })
     }
 }

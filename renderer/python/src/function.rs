@@ -3,6 +3,7 @@
 use super::arrays::{Rounding, floats, to_numpy};
 use super::batch::{Accepts, InputBatch, Variable};
 use super::error::{plain, shader as shader_error};
+use super::integer::{self, Integer};
 use super::sampler::{Brdf, Sampler};
 use lightbound::material::library as shaders;
 use lightbound_shader::lift::Options;
@@ -248,14 +249,18 @@ impl Function {
     }
 
     /// Creates a sampler of light directions from bounds on the BRDF or phase function.
-    #[pyo3(signature = (wo, *, splits = 96, **parameters))]
+    #[pyo3(
+        signature = (wo, *, splits = None, **parameters),
+        text_signature = "($self, wo, *, splits=96, **parameters)",
+    )]
     fn sampler(
         &self,
         py: Python<'_>,
         wo: &Bound<'_, PyAny>,
-        splits: usize,
+        splits: Option<Integer>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Sampler> {
+        let splits = integer::optional("splits", splits)?.unwrap_or(96);
         if !matches!(self.shader.kind(), ShaderKind::Brdf | ShaderKind::Phase) {
             return Err(plain(
                 "only a BRDF or a phase function has a sampler: compile the shader without naming \

@@ -11,6 +11,7 @@ mod builder;
 mod compare;
 mod error;
 mod function;
+mod integer;
 mod render;
 mod sampler;
 mod scene;

@@ -2,6 +2,7 @@
 
 use super::arrays::to_numpy;
 use super::error::{plain, report};
+use super::integer::{self, Integer};
 use super::scene::{Scene, load, samples};
 use lightbound::RenderSettings;
 use lightbound::film::{Component, FilmOptions, RenderedImage};
@@ -28,9 +29,9 @@ const POLL: Duration = Duration::from_millis(100);
 pub fn render<'py>(
     py: Python<'py>,
     scene: &Bound<'py, PyAny>,
-    spp: Option<u32>,
-    seed: Option<u32>,
-    threads: Option<usize>,
+    spp: Option<Integer>,
+    seed: Option<Integer>,
+    threads: Option<Integer>,
     time_limit: Option<f64>,
     layers: Option<Vec<String>>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -45,12 +46,13 @@ pub fn render<'py>(
     let Scene { scene, settings } = scene.get();
     let mut settings = settings.clone();
     settings.sampling.spp = spp.map_or(Ok(settings.sampling.spp), samples)?;
-    settings.sampling.seed = seed.unwrap_or(settings.sampling.seed);
+    settings.sampling.seed = integer::optional("seed", seed)?.unwrap_or(settings.sampling.seed);
     let time_limit = time_limit.map(|seconds| {
         let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
         limit.ok_or_else(|| plain("`time_limit` is a number of seconds above 0"))
     });
-    let threads = threads.unwrap_or(RenderOptions::default().threads);
+    let threads =
+        integer::optional("threads", threads)?.unwrap_or(RenderOptions::default().threads);
     if !(1..=4096).contains(&threads) {
         return Err(plain("`threads` is a number from 1 to 4096"));
     }

@@ -1,12 +1,13 @@
 //! Scenes from files and from text in pbrt-v4's format.
 
 use super::error::{plain, report, shader as shader_error};
+use super::integer::{self, Integer};
 use lightbound::choice::Choice;
 use lightbound::settings::MethodName;
 use lightbound::{RenderSettings, Scene as CoreScene};
 use lightbound_image::Crop;
 use lightbound_pbrt::build::NamedShader;
-use lightbound_pbrt::{Diagnostics, Overrides, Source, load_source};
+use lightbound_pbrt::{Diagnostics, Overrides, SceneError, Source, load_source};
 use lightbound_shader::Shader;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -64,11 +65,11 @@ impl Scene {
 pub fn load(
     py: Python<'_>,
     path: PathBuf,
-    resolution: Option<(u32, u32)>,
+    resolution: Option<(Integer, Integer)>,
     crop: Option<[f64; 4]>,
     integrator: Option<&str>,
-    spp: Option<u32>,
-    seed: Option<u32>,
+    spp: Option<Integer>,
+    seed: Option<Integer>,
     environment: Option<PathBuf>,
     strict: bool,
 ) -> PyResult<Scene> {
@@ -88,11 +89,11 @@ pub fn parse(
     text: String,
     name: PathBuf,
     shaders: HashMap<String, String>,
-    resolution: Option<(u32, u32)>,
+    resolution: Option<(Integer, Integer)>,
     crop: Option<[f64; 4]>,
     integrator: Option<&str>,
-    spp: Option<u32>,
-    seed: Option<u32>,
+    spp: Option<Integer>,
+    seed: Option<Integer>,
     environment: Option<PathBuf>,
     strict: bool,
 ) -> PyResult<Scene> {
@@ -113,26 +114,24 @@ pub fn parse(
 }
 
 fn overrides(
-    resolution: Option<(u32, u32)>,
+    resolution: Option<(Integer, Integer)>,
     crop: Option<[f64; 4]>,
     integrator: Option<&str>,
-    spp: Option<u32>,
-    seed: Option<u32>,
+    spp: Option<Integer>,
+    seed: Option<Integer>,
     environment: Option<PathBuf>,
 ) -> PyResult<Overrides> {
-    if resolution.is_some_and(|(w, h)| !(1..=1 << 16).contains(&w) || !(1..=1 << 16).contains(&h)) {
-        return Err(plain("`resolution` is (width, height), each from 1 to 65536"));
-    }
+    let resolution = resolution.map(|(width, height)| integer::resolution([width, height]));
     let crop = crop.map(|crop| {
         let text: Vec<_> = crop.iter().map(f64::to_string).collect();
         text.join(",").parse::<Crop>().map_err(|error| plain(format!("`crop`: {error}")))
     });
     Ok(Overrides {
-        resolution,
+        resolution: resolution.transpose()?,
         crop: crop.transpose()?,
         integrator: integrator.map(method).transpose()?,
         spp: spp.map(samples).transpose()?,
-        seed,
+        seed: integer::optional("seed", seed)?,
         environment,
         ..Overrides::default()
     })
@@ -146,12 +145,34 @@ pub fn method(name: &str) -> PyResult<MethodName> {
 }
 
 /// Checks a number of samples per pixel.
-pub fn samples(spp: u32) -> PyResult<u32> {
-    if (1..=1 << 24).contains(&spp) {
+pub fn samples(spp: Integer) -> PyResult<u32> {
+    let spp = spp.at_least("spp", 1)?;
+    if spp <= 1 << 24 {
         Ok(spp)
     } else {
         Err(plain("`spp` is a number of samples from 1 to 16777216"))
     }
+}
+
+/// Warns about a scene without light, as the program does.
+pub fn check_light(
+    scene: &CoreScene,
+    settings: &RenderSettings,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), SceneError> {
+    match scene.why_black(settings.integrator.method.name()) {
+        Some(reason) => diagnostics.warn(None, reason, "the image is black"),
+        None => Ok(()),
+    }
+}
+
+/// Raises warnings in Python.
+pub fn raise_warnings(py: Python<'_>, diagnostics: &Diagnostics) -> PyResult<()> {
+    for warning in diagnostics.warnings() {
+        let text = CString::new(warning.to_string().replace('\0', "")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+    }
+    Ok(())
 }
 
 fn read(
@@ -163,10 +184,11 @@ fn read(
 ) -> PyResult<Scene> {
     let mut diagnostics = Diagnostics::new(strict);
     let loaded = py.detach(|| load_source(source, shaders, overrides, &mut diagnostics));
-    for warning in diagnostics.warnings() {
-        let text = CString::new(warning.to_string().replace('\0', "")).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
-    }
+    let loaded = loaded.and_then(|loaded| {
+        check_light(&loaded.scene, &loaded.settings, &mut diagnostics)?;
+        Ok(loaded)
+    });
+    raise_warnings(py, &diagnostics)?;
     let loaded = loaded.map_err(|error| report(&error))?;
     Ok(Scene { scene: loaded.scene, settings: loaded.settings })
 }

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -180,6 +181,21 @@ def test_metrics_are_those_of_the_program():
     assert "hdr-flip" not in lightbound.compare(a[..., 0], b[..., 0])
 
 
+VIEW = {"eye": [0, 0, 5], "target": [0, 0, 0]}
+
+
+def lit(radiance=1.0):
+    builder = lightbound.SceneBuilder()
+    builder.environment(radiance)
+    return builder
+
+
+def mesh(positions=((0, 0, 0), (1, 0, 0), (0, 1, 0)), normals=None):
+    builder = lightbound.SceneBuilder()
+    grey = builder.material(DIFFUSE, kd=0.5)
+    builder.mesh(positions, [[0, 1, 2]], grey, normals=normals)
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -191,6 +207,20 @@ def test_metrics_are_those_of_the_program():
         (lambda: scene(crop=[0.5, 0.5, 0, 1]), "crop"),
         (lambda: lightbound.render(scene(), spp=0), "spp"),
         (lambda: lightbound.render(scene(), threads=0), "threads"),
+        (lambda: lightbound.render(scene(), spp=-1), "`spp` is -1, but must be at least 1"),
+        (lambda: lightbound.render(scene(), threads=-1), "`threads` is -1"),
+        (lambda: lightbound.render(scene(), seed=-1), "`seed` is -1, but must be at least 0"),
+        (lambda: lightbound.render(scene(), seed=1 << 32), "`seed` is too large"),
+        (lambda: lightbound.render(scene(), spp=1 << 70), "`spp` is too large"),
+        (lambda: scene(spp=-1), "spp"),
+        (lambda: scene(seed=-2), "seed"),
+        (lambda: scene(resolution=(-4, 4)), "`resolution` is -4"),
+        (lambda: lit().build(**VIEW, max_depth=-1), "max_depth"),
+        (lambda: lit().build(**VIEW, resolution=(8, -8)), "resolution"),
+        (lambda: mesh(normals=[[0, 0, np.nan]] * 3), "`normals`: row 0 is not finite"),
+        (lambda: mesh(positions=[[0, 0, np.nan]] * 3), "not finite"),
+        (lambda: lit(np.full((4, 8, 3), -1.0)), "`radiance`: texel (0, 0) is negative"),
+        (lambda: lit(np.full((4, 8, 3), np.nan)), "finite"),
         (lambda: lightbound.render(scene(), time_limit=0), "time_limit"),
         (lambda: lightbound.render(scene(), layers=["beuty"]), "beuty"),
         (lambda: lightbound.compare(np.zeros((2, 2)), np.zeros((2, 3))), "shapes"),
@@ -203,6 +233,25 @@ def test_wrong_input_is_an_error(call, message):
     with pytest.raises(lightbound.Error) as error:
         call()
     assert message in str(error.value)
+
+
+def test_integers_of_another_type_are_type_errors():
+    with pytest.raises(TypeError, match="spp"):
+        lightbound.render(scene(), spp=1.5)
+    assert lightbound.render(scene(), spp=np.int64(1)).shape == (24, 32, 3)
+
+
+def test_scenes_without_light_are_warnings():
+    with pytest.warns(UserWarning, match="the scene has no light"):
+        lightbound.parse('WorldBegin\nShape "sphere"')
+    with pytest.raises(lightbound.Error, match="the scene has no light"):
+        lightbound.parse('WorldBegin\nShape "sphere"', strict=True)
+    with pytest.warns(UserWarning, match="no light of the scene has any power"):
+        lit(0.0).build(**VIEW)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lit().build(**VIEW)
+        lightbound.SceneBuilder().build(**VIEW, integrator="ambientocclusion")
 
 
 def test_fallbacks_are_warnings():

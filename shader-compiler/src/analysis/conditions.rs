@@ -564,6 +564,7 @@ mod tests {
                     interval,
                     bounds: Bounds::Float(bounds),
                     axis: None,
+                    sorted: None,
                 });
             let Lifted { function, bounds, sunk, .. } =
                 lift::run(&point, &inputs, &[0], &Options::default());
@@ -628,6 +629,7 @@ mod tests {
             interval,
             bounds: Bounds::Float(floats),
             axis: None,
+            sorted: None,
         });
         let options = Options { nan: Nan::Suppress, ..Options::default() };
         let lifted = lift::run(&point.unwrap(), &inputs, &[0], &options);
@@ -681,7 +683,7 @@ mod tests {
         }";
         let point = parse(text).unwrap();
         let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
-        let input = Input { interval: true, bounds, axis: None };
+        let input = Input { interval: true, bounds, axis: None, sorted: None };
         for tracking in [lift::Tracking::NONE, lift::Tracking::ALL] {
             let options = Options { tracking, ..Options::default() };
             let Lifted { function, .. } = lift::run(&point, &[input], &[0], &options);

@@ -8,7 +8,7 @@
 //! hull is not empty.
 
 use crate::lift::Lifted;
-use crate::relations::{Axis, MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
+use crate::relations::{self, Axis, MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
 
 /// A box of vectors: endpoints of each component.
 pub(super) type VectorBox = [[f32; 2]; 3];
@@ -32,6 +32,8 @@ pub struct Direction {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precondition {
     directions: Vec<Direction>,
+    /// Names and indices of the inputs of each sorted vector.
+    sorted: Vec<(String, Vec<usize>)>,
 }
 
 /// A violation of the precondition of related bounds by a box.
@@ -62,6 +64,19 @@ pub enum PreconditionError {
         name: String,
         /// The minimum and the maximum of the squared length.
         squares: [f64; 2],
+    },
+    /// The box contains no sorted vector.
+    #[error(
+        "{name} is not sorted: a component is {}, and the next one {}",
+        format_interval(&.components[0]), format_interval(&.components[1])
+    )]
+    Order {
+        /// The input of the first of the two components.
+        input: usize,
+        /// Name of the vector.
+        name: String,
+        /// The endpoints of the first of them, with the components before it, and of the second.
+        components: [[f64; 2]; 2],
     },
     /// Two vectors of the shading frame are not perpendicular.
     #[error(
@@ -94,7 +109,7 @@ pub enum PreconditionError {
 /// Formats a scalar or an interval for messages, with the precision of floats.
 fn format_interval(endpoints: &[f64; 2]) -> String {
     let [low, high] = endpoints.map(|end| end as f32);
-    if low == high { low.to_string() } else { format!("{low}..{high}") }
+    if low == high || low.is_nan() { low.to_string() } else { format!("{low}..{high}") }
 }
 
 /// The verb of a message: a vector "is not a" unit vector, a box "contains no" unit vector.
@@ -108,6 +123,7 @@ impl PreconditionError {
         match self {
             PreconditionError::Component { input, .. }
             | PreconditionError::Length { input, .. }
+            | PreconditionError::Order { input, .. }
             | PreconditionError::Angle { input, .. }
             | PreconditionError::Below { input, .. } => *input,
         }
@@ -115,7 +131,7 @@ impl PreconditionError {
 }
 
 /// The unit vectors among the inputs of a point shader.
-pub(super) fn directions(lifted: &Lifted) -> Vec<Direction> {
+fn directions(lifted: &Lifted) -> Vec<Direction> {
     let axes: Vec<Option<Axis>> = lifted.inputs.iter().map(|input| input.axis).collect();
     let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
     let direction = |vector: usize| {
@@ -132,8 +148,20 @@ pub(super) fn directions(lifted: &Lifted) -> Vec<Direction> {
 }
 
 impl Precondition {
-    pub(super) fn new(directions: Vec<Direction>) -> Precondition {
-        Precondition { directions }
+    #[cfg(test)]
+    fn new(directions: Vec<Direction>) -> Precondition {
+        Precondition { directions, sorted: vec![] }
+    }
+
+    /// The precondition of a bounding shader.
+    pub(super) fn of(lifted: &Lifted) -> Precondition {
+        let name = |vector: &Vec<usize>| {
+            let port = &lifted.point.inputs[vector[0]].name;
+            port.trim_end_matches(".x").to_owned()
+        };
+        let sorted = relations::sorted_vectors(&lifted.inputs).into_iter();
+        let sorted = sorted.map(|vector| (name(&vector), vector)).collect();
+        Precondition { directions: directions(lifted), sorted }
     }
 
     /// The unit vectors.
@@ -143,9 +171,9 @@ impl Precondition {
 
     /// Checks a box. `endpoints_of` returns the endpoints of an input.
     ///
-    /// Components must be within ±(1 + 2⁻²²). For each direction, the box must contain a vector v
-    /// with
-    /// ||v|²−1| ≤ 2⁻²¹. Dot products of two vectors of the shading frame must be able to lie within
+    /// For each sorted vector, the box must contain one whose components ascend and are not NaN.
+    /// Components of directions must be within ±(1 + 2⁻²²). For each direction, the box must contain
+    /// a vector v with ||v|²−1| ≤ 2⁻²¹. Dot products of two vectors of the shading frame must be able to lie within
     /// ±2⁻²¹, and dot products of the normal with vectors above the surface must be able to be
     /// nonnegative. For scalars, that is the entire precondition.
     ///
@@ -156,6 +184,9 @@ impl Precondition {
         let endpoints = |direction: &Direction| direction.inputs.map(&endpoints_of);
         for direction in &self.directions {
             direction.check(endpoints(direction))?;
+        }
+        for (name, inputs) in &self.sorted {
+            check_order(name, inputs, &endpoints_of)?;
         }
         let frame: Vec<_> = self.directions.iter().filter(|direction| direction.frame).collect();
         for (k, a) in frame.iter().enumerate() {
@@ -183,6 +214,30 @@ impl Precondition {
         }
         Ok(())
     }
+}
+
+/// Checks that a box contains a sorted vector: the greatest lower endpoint up to each component is
+/// not above its upper endpoint.
+fn check_order(
+    name: &str,
+    inputs: &[usize],
+    endpoints_of: impl Fn(usize) -> [f32; 2],
+) -> Result<(), PreconditionError> {
+    let mut previous = endpoints_of(inputs[0]);
+    for (k, &input) in inputs.iter().enumerate() {
+        let [low, high] = endpoints_of(input);
+        let lower = low.max(previous[0]);
+        // Written so that NaN fails.
+        if !(low <= high && lower <= high) {
+            return Err(PreconditionError::Order {
+                input: inputs[k.saturating_sub(1)],
+                name: name.to_owned(),
+                components: [previous, [low, high]].map(|ends| ends.map(f64::from)),
+            });
+        }
+        previous = [lower, high.max(lower)];
+    }
+    Ok(())
 }
 
 /// The normal in the shading frame.

@@ -51,6 +51,7 @@ use crate::builder::{Builder, Rules};
 use crate::error::CompileError;
 use crate::frontend::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, ShaderKind, SurfaceSides,
+    VectorFact,
 };
 use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::{Emit, Function, Op, Type, Value};
@@ -58,7 +59,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, BoundSides, Input, Lifted, Options};
 use crate::passes::{self, unroll};
-use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations};
+use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations, SortedComponent};
 use crate::specialize::specialize;
 use crate::target::Target;
 use crate::texture::Texture;
@@ -210,7 +211,7 @@ impl Integrand {
         let describe = |(input, &bounds): (usize, &Bounds)| {
             // Points may be below a one-sided surface, where boxes are not.
             let axis = self.axis(input).map(|axis| Axis { above: false, ..axis });
-            Input { interval: false, bounds, axis }
+            Input { interval: false, bounds, axis, sorted: None }
         };
         let inputs: Vec<_> = limits.iter().chain(&parameters).enumerate().map(describe).collect();
         let is_signed = vec![false; self.point.outputs.len()];
@@ -281,7 +282,7 @@ impl Integrand {
                     ShaderKind::Density | ShaderKind::Function => input < arguments,
                 };
                 let interval = intervals == IntervalInputs::All || varies;
-                Input { interval, bounds, axis: self.axis(input) }
+                Input { interval, bounds, axis: self.axis(input), sorted: self.sorted(input) }
             });
         descriptions.collect()
     }
@@ -308,15 +309,30 @@ impl Integrand {
 
     /// The same for an input of a function, whose unit vectors are declared.
     fn axis_of_fact(&self, input: usize) -> Option<Axis> {
+        let [vector, component] = self.component_of_fact(input, VectorFact::Unit)?;
+        Some(Axis { vector, component, frame: false, above: false })
+    }
+
+    /// Which component of which sorted vector an input of a function is, if any.
+    fn sorted(&self, input: usize) -> Option<SortedComponent> {
+        if self.kind != ShaderKind::Function {
+            return None;
+        }
+        let [vector, component] = self.component_of_fact(input, VectorFact::Sorted)?;
+        Some(SortedComponent { vector, component })
+    }
+
+    /// The vector with this fact that an input belongs to, counted from 0, and its component.
+    fn component_of_fact(&self, input: usize, fact: VectorFact) -> Option<[usize; 2]> {
         let (mut first, mut vector) = (0, 0);
         for parameter in self.arguments.iter().chain(&self.parameters) {
             let component = input - first;
+            let has_fact = parameter.fact == Some(fact);
             if component < parameter.size {
-                let axis = Axis { vector, component, frame: false, above: false };
-                return parameter.is_unit.then_some(axis);
+                return has_fact.then_some([vector, component]);
             }
             first += parameter.size;
-            vector += usize::from(parameter.is_unit);
+            vector += usize::from(has_fact);
         }
         None
     }
@@ -425,7 +441,7 @@ impl BoundingKernel {
             inputs: lifted.layout(),
             is_contiguous: lifted.inputs.iter().map(is_contiguous).collect(),
             sides: lifted.sides,
-            precondition: Precondition::new(directions::directions(lifted)),
+            precondition: Precondition::of(lifted),
             uses_relations: lifted.relations != Relations::NONE,
         }
     }

@@ -59,6 +59,7 @@ impl<'a> Analysis<'a> {
             function,
             &vec![true; function.len()],
             &domain.axes(),
+            vec![],
             OF_POINTS.into_iter().collect(),
             Nan::Suppress,
             &analysis.clips,

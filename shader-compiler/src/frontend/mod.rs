@@ -180,8 +180,30 @@ pub struct Parameter {
     /// Whether it is an albedo of the diffuse lobe: if all of these are 0, the BRDF is that of the
     /// other lobes.
     pub is_diffuse: bool,
-    /// Whether it is a unit vector: [`Axis`](crate::relations::Axis) says how precisely.
-    pub is_unit: bool,
+    /// What is known of the vectors that it can be; for functions that are no materials.
+    pub fact: Option<VectorFact>,
+}
+
+/// A fact about a vector, which [related](crate::relations) bounds use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VectorFact {
+    /// A unit vector: [`Axis`](crate::relations::Axis) says how precisely.
+    Unit,
+    /// Its components ascend: x ≤ y ≤ z ≤ w.
+    Sorted,
+}
+
+impl VectorFact {
+    /// All facts.
+    pub const ALL: [VectorFact; 2] = [VectorFact::Unit, VectorFact::Sorted];
+
+    /// The name in doc comments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            VectorFact::Unit => "unit",
+            VectorFact::Sorted => "sorted",
+        }
+    }
 }
 
 /// Scalar types of parameters.

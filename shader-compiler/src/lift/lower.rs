@@ -16,7 +16,7 @@ use crate::builder::rewrite::liveness;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
-use crate::relations::{Refinement, RelationInfo, emptiness, support};
+use crate::relations::{self, Refinement, RelationInfo, emptiness, support};
 
 /// Results of the analyses of a point shader.
 #[derive(Clone, Copy)]
@@ -113,6 +113,13 @@ impl Lowering<'_> {
             } else {
                 [self.builder.input(&port.name, port.ty); 2]
             });
+        }
+        for vector in &self.known.related.sorted {
+            let mut components: Vec<_> = vector.iter().map(|&input| endpoints[input]).collect();
+            relations::sorted_hull(&mut self.builder, &mut components);
+            for (&input, component) in vector.iter().zip(components) {
+                endpoints[input] = component;
+            }
         }
         for (value, data) in self.point.values.iter().enumerate() {
             if let Def::Input(index) = data.def {

@@ -24,7 +24,7 @@ use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Emit, Function, Op, Port, Stmt, Value};
-use crate::relations::{self, Axis, RelationInfo, Relations};
+use crate::relations::{self, Axis, RelationInfo, Relations, SortedComponent};
 
 /// Maximum number of rounds in which clips are found.
 const MAX_CLIP_ROUNDS: usize = 3;
@@ -38,6 +38,8 @@ pub struct Input {
     pub bounds: Bounds,
     /// Its position in a unit vector, if it is a component of one; for relations.
     pub axis: Option<Axis>,
+    /// Its position in a sorted vector, if it is a component of one; for relations.
+    pub sorted: Option<SortedComponent>,
 }
 
 /// Which bounds a bounding shader computes.
@@ -180,10 +182,8 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let is_interval = classify::classify(&point, &intervals);
     let sunk = sink::run(point.clone(), &is_interval);
-    let known: Vec<_> = inputs
-        .iter()
-        .map(|input| relations::input_bounds(input.bounds, input.axis, options.relations))
-        .collect();
+    let known: Vec<_> =
+        inputs.iter().map(|input| relations::input_bounds(input, options.relations)).collect();
     let clips = find_clips(&sunk, &is_interval, &known, options.nan);
     let solve = |is_interval: &[bool], constraints, negative_zeros| {
         let facts = Facts { constraints, clips: Some(&clips), negative_zeros, ..Facts::default() };
@@ -198,6 +198,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         &sunk,
         &is_interval,
         &axes,
+        relations::refined_vectors(inputs, options.relations),
         options.relations,
         options.nan,
         &clips,

@@ -209,7 +209,9 @@ mod tests {
         cases[first.expect("there is an operation")] =
             Some(LoweredCase { case: "endpoints", operations: 2 });
         let related = RelationInfo::empty(&point);
-        let inputs = inputs.map(|bounds| Input { interval: true, bounds, axis: None }).to_vec();
+        let inputs = inputs
+            .map(|bounds| Input { interval: true, bounds, axis: None, sorted: None })
+            .to_vec();
         let (function, relations) = (point.clone(), Relations::NONE);
         Lifted {
             sunk: point.clone(),
@@ -268,6 +270,7 @@ mod tests {
             interval,
             bounds: Bounds::Float(Floats::between(1.0, 2.0)),
             axis: None,
+            sorted: None,
         });
         let lifted = crate::lift::run(
             &point,
@@ -306,8 +309,9 @@ mod tests {
         let axis =
             |k: usize| Some(Axis { vector: k / 3, component: k % 3, frame: false, above: false });
         let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
-        let inputs: Vec<_> =
-            (0..6).map(|k| Input { interval: k < 3, bounds, axis: axis(k) }).collect();
+        let inputs: Vec<_> = (0..6)
+            .map(|k| Input { interval: k < 3, bounds, axis: axis(k), sorted: None })
+            .collect();
         for (relations, expected) in [
             (Relations::NONE, " operations)"),
             (Relations::from_iter([Relation::Unit]), " operations, tightened by unit)"),

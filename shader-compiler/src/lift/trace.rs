@@ -160,6 +160,7 @@ mod tests {
             interval: true,
             bounds: Bounds::Float(Floats::between(-1.0, 1.0)),
             axis: Some(Axis { vector: 0, component, frame: false, above: false }),
+            sorted: None,
         };
         let options =
             |relations| Options { tracking: Tracking::NONE, relations, ..Options::default() };
@@ -198,6 +199,7 @@ mod tests {
             interval: true,
             bounds: Bounds::Float(Floats::between(-9.0, 9.0)),
             axis: None,
+            sorted: None,
         };
         let options =
             Options { tracking: Tracking::NONE, relations: Relations::all(), ..Options::default() };

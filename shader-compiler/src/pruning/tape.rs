@@ -304,7 +304,12 @@ impl Compiler<'_> {
         let function = rebuild(&function, Builder::new(&self.point.name, Rules::Exact));
         let inputs: Vec<_> = captured
             .iter()
-            .map(|value| Input { interval: true, bounds: self.bounds[value.index()], axis: None })
+            .map(|value| Input {
+                interval: true,
+                bounds: self.bounds[value.index()],
+                axis: None,
+                sorted: None,
+            })
             .collect();
         let options = lift::Options { nan: Nan::Suppress, ..lift::Options::default() };
         let bounds = lift::run(&function, &inputs, &[0], &options).function;

@@ -131,6 +131,7 @@ fn pruned_tapes_of_random_functions_compute_the_same_bits() {
                 ty => Bounds::all(ty),
             },
             axis: None,
+            sorted: None,
         };
         let inputs: Vec<_> = point.inputs.iter().zip(&whole).map(input).collect();
         decided += check(&point, &inputs, &whole, seed);

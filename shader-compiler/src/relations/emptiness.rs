@@ -175,7 +175,7 @@ mod tests {
         let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
         let input = |component| {
             let axis = Axis { vector: 0, component, frame: false, above: false };
-            Input { interval: true, bounds, axis: (component < 3).then_some(axis) }
+            Input { interval: true, bounds, axis: (component < 3).then_some(axis), sorted: None }
         };
         let options = Options { relations: Relations::all(), ..Options::default() };
         lift::run(&point, &[0, 1, 2, 3].map(input), &[0], &options)
@@ -292,7 +292,7 @@ mod tests {
         let input = |(component, [low, high]): (usize, [f32; 2])| {
             let axis = Axis { vector: 0, component, frame: false, above: false };
             let bounds = Bounds::Float(Floats::between(low, high));
-            Input { interval: true, bounds, axis: (component < 3).then_some(axis) }
+            Input { interval: true, bounds, axis: (component < 3).then_some(axis), sorted: None }
         };
         let ranges = [[-1.0, 1.0], [-1.0, 1.0], [-1.0000002, 1.0000002], [0.0, f32::MAX]];
         let inputs: Vec<_> = ranges.into_iter().enumerate().map(input).collect();

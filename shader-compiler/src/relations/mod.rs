@@ -50,6 +50,7 @@ mod products;
 mod quotients;
 mod remainders;
 mod rounding;
+mod sorted;
 mod soundness;
 mod squares;
 pub(crate) mod support;
@@ -63,6 +64,7 @@ use crate::builder::rewrite::liveness;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::ValueData;
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
+use crate::lift::Input;
 pub use dot::Dot;
 pub use half::{HalfVectorDot, NormalizedComponent, SquaredLength};
 pub use mixtures::Mixture;
@@ -72,6 +74,8 @@ pub use polynomials::Polynomial;
 pub use powers::Power;
 pub use products::Product;
 pub use quotients::Quotient;
+pub use sorted::SortedComponent;
+pub(crate) use sorted::{hull as sorted_hull, refined_vectors, vectors as sorted_vectors};
 pub use squares::Squares;
 use std::fmt;
 use unit::UnitVector;
@@ -116,7 +120,7 @@ pub enum Relation {
     Half,
     /// A product with max(z, 0) is nonzero only where z > 0.
     Support,
-    /// The order of two values, known from a minimum, a maximum or a branch.
+    /// The order of two values, known from a sorted vector, a minimum, a maximum or a branch.
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
@@ -180,7 +184,7 @@ impl Relation {
                 "Half vectors: lengths of sums of unit vectors, and normalized vectors"
             }
             Relation::Support => "Products with max(z, 0) are nonzero only where z > 0",
-            Relation::Order => "Order of values, from minima, maxima, comparisons and branches",
+            Relation::Order => "Order of values, from sorted vectors, minima, maxima, branches",
             Relation::Quotients => "Quotients of sums over the same terms, such as weighted means",
             Relation::Products => "Products x (c - x)",
             Relation::Polynomials => {
@@ -408,6 +412,8 @@ pub struct RelationInfo {
     pub may_cross: bool,
     /// For each value, whether its interval [may be empty](emptiness).
     pub may_be_empty: Vec<bool>,
+    /// The inputs of each sorted vector whose endpoints are refined.
+    pub sorted: Vec<Vec<usize>>,
 }
 
 impl RelationInfo {
@@ -416,7 +422,14 @@ impl RelationInfo {
         let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
         let (refinements, may_be_empty) =
             (vec![vec![]; function.len()], vec![false; function.len()]);
-        RelationInfo { constraints, refinements, support: None, may_cross: false, may_be_empty }
+        RelationInfo {
+            constraints,
+            refinements,
+            support: None,
+            may_cross: false,
+            may_be_empty,
+            sorted: vec![],
+        }
     }
 
     /// Whether there are facts about values beyond those that their operations imply.
@@ -457,6 +470,8 @@ pub(crate) struct PointShader<'a> {
     pub bounds: Vec<Bounds>,
     /// Unit vectors among the values.
     pub units: Vec<UnitVector>,
+    /// Inputs x ≤ y of sorted vectors.
+    pub orders: Vec<[Value; 2]>,
 }
 
 impl PointShader<'_> {
@@ -515,12 +530,14 @@ impl PointShader<'_> {
     }
 }
 
-/// Finds relations in a point shader, for a given NaN mode. `solve` computes static bounds under
-/// constraints.
+/// Finds relations in a point shader, for a given NaN mode. `sorted` are the inputs of each sorted
+/// vector. `solve` computes static bounds under constraints.
+#[expect(clippy::too_many_arguments, reason = "each is another part of the problem")]
 pub fn run(
     function: &Function,
     is_interval: &[bool],
     axes: &[Option<Axis>],
+    sorted: Vec<Vec<usize>>,
     relations: Relations,
     nan: Nan,
     clips: &Clips,
@@ -544,7 +561,9 @@ pub fn run(
         is_interval,
         bounds: solve(&related.constraints),
         units: unit::find(function, axes),
+        orders: sorted::orders(function, &sorted, is_interval),
     };
+    related.sorted = sorted;
     if !candidates.is_empty() {
         normalized::find(&point, candidates, nan, &mut related);
         point.bounds = solve(&related.constraints);
@@ -632,11 +651,13 @@ pub fn only_tighten(point: &Function, output: usize) -> bool {
 
 /// Bounds on an input under the precondition of related code, which does not depend on the
 /// relations that are enabled.
-pub fn input_bounds(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
-    match axis {
-        Some(_) if relations != Relations::NONE => {
-            bounds.meet(&Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT)))
-        }
-        _ => bounds,
-    }
+pub fn input_bounds(input: &Input, relations: Relations) -> Bounds {
+    let max = match (input.axis, input.sorted) {
+        _ if relations == Relations::NONE => return input.bounds,
+        (Some(_), _) => MAX_UNIT_COMPONENT,
+        // No NaN.
+        (None, Some(_)) => f32::INFINITY,
+        (None, None) => return input.bounds,
+    };
+    input.bounds.meet(&Bounds::Float(Floats::between(-max, max)))
 }

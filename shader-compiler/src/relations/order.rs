@@ -1,5 +1,6 @@
 //! The order of two values: x ≤ y for all members of a box. It follows from how the values are
-//! computed and from the conditions of the arms in which they are used.
+//! computed, from [sorted](super::sorted) inputs, and from the conditions of the arms in which they
+//! are used.
 //!
 //! [`Ranges::compare`] proves the order. If x ≤ y:
 //!
@@ -32,7 +33,7 @@ pub enum Order {
 
 /// Finds values that the order of other values decides or refines.
 pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
-    let mut ranges = Ranges::with_bounds(point.function, &point.bounds);
+    let mut ranges = Ranges::with_orders(point.function, &point.bounds, &point.orders);
     point.for_each_operation(|value, _| point.refine_by_order(value, &mut ranges, related));
 }
 

@@ -373,7 +373,7 @@ mod tests {
         }";
         let point = parse(text).unwrap();
         let bounds = Bounds::Float(Floats::between(0.0, 1000.0));
-        let input = Input { interval: true, bounds, axis: None };
+        let input = Input { interval: true, bounds, axis: None, sorted: None };
         let options = Options { relations: Relations::all(), ..Options::default() };
         let lifted = lift::run(&point, &[input], &[0], &options);
         let words = [0.0, 320.0f32].map(f32::to_bits);

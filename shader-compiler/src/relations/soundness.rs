@@ -159,7 +159,13 @@ mod tests {
         let unit = Floats { negative_zero: false, ..Floats::between(0.0, 1.0) };
         let bounds = vec![Bounds::Float(unit); function.len()];
         let units = unit::find(&function, &[None]);
-        let point = PointShader { function: &function, is_interval: &[true, true], bounds, units };
+        let point = PointShader {
+            function: &function,
+            is_interval: &[true, true],
+            bounds,
+            units,
+            orders: vec![],
+        };
         let value = function.body.yields[0];
         let violates = |min: f32, set: Floats| {
             let constraint = Constraint::replace(Bounds::Float(set));

@@ -71,7 +71,7 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
             solve::Facts { constraints: Some(constraints.to_vec()), ..solve::Facts::default() },
         )
     };
-    run(point, &is_interval, axes, relations, Nan::Propagate, &Clips::default(), solve)
+    run(point, &is_interval, axes, vec![], relations, Nan::Propagate, &Clips::default(), solve)
 }
 
 /// A function and its bounding shader.
@@ -85,8 +85,10 @@ impl Bounder {
     pub fn new(text: &str, axes: &[Option<Axis>], relations: Relations, nan: Nan) -> Bounder {
         let point = parse(text).expect("the text is well formed");
         let unit = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
-        let inputs: Vec<_> =
-            axes.iter().map(|&axis| Input { interval: true, bounds: unit, axis }).collect();
+        let inputs: Vec<_> = axes
+            .iter()
+            .map(|&axis| Input { interval: true, bounds: unit, axis, sorted: None })
+            .collect();
         let outputs: Vec<_> = (0..point.outputs.len()).collect();
         let options = Options { sides: BoundSides::Both, nan, relations, ..Options::default() };
         Bounder { lifted: lift::run(&point, &inputs, &outputs, &options), nan }

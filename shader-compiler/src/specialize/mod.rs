@@ -115,6 +115,7 @@ fn ranges<'f>(function: &'f Function, inputs: &[Input], clips: &'f Clips) -> Ran
         function,
         &vec![true; function.len()],
         &axes,
+        vec![],
         OF_POINTS.into_iter().collect(),
         Nan::Propagate,
         clips,

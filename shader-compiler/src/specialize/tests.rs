@@ -5,7 +5,7 @@ use crate::random::Random;
 use crate::testing::{random, same};
 
 fn input(bounds: Bounds) -> Input {
-    Input { interval: false, bounds, axis: None }
+    Input { interval: false, bounds, axis: None, sorted: None }
 }
 
 /// Specializes a function of `w`, the constant `weight`, and `x`, from -1 to 2, and returns its text.

@@ -164,6 +164,7 @@ fn bounds_of_capped_loops_contain_results() {
         interval: true,
         bounds: Bounds::Float(Floats::between(low, high)),
         axis: None,
+        sorted: None,
     };
     // Members leave the loop after at most 60 iterations.
     let subject = Subject::new("loop".to_owned(), point, vec![input(1e-9, 1.0), input(0.0, 1.0)]);
@@ -191,8 +192,12 @@ fn capped_loops_hide_no_nan() {
         return %0
     }";
     let point = parse(text).expect("the text is well formed");
-    let input =
-        Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)), axis: None };
+    let input = Input {
+        interval: true,
+        bounds: Bounds::Float(Floats::between(0.0, 5.0)),
+        axis: None,
+        sorted: None,
+    };
     let subject = Subject::new("loop".to_owned(), point, vec![input]);
     for cap in [1, 3, 1000] {
         let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 200, MEMBERS);
@@ -217,6 +222,7 @@ fn nan_tests_do_not_narrow_zero_signs_of_divisors() {
         interval: true,
         bounds: Bounds::Float(Floats::between(low, high)),
         axis: None,
+        sorted: None,
     };
     let subject = Subject::new(
         "zeros".to_owned(),
@@ -246,6 +252,7 @@ fn unions_of_loop_exits_keep_nan() {
         interval: true,
         bounds: Bounds::Float(Floats::between(0.0, f32::INFINITY)),
         axis: None,
+        sorted: None,
     };
     let subject = Subject::new("loop".to_owned(), point, vec![input; 3]);
     let infinity = [f32::INFINITY.to_bits(); 2];

@@ -26,7 +26,6 @@ pub use layers::{AvailableLayers, LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
-use lightbound::medium::Medium;
 use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::{ColourSpace, MethodName, ShadowTerminator};
 use lightbound_image::Crop;
@@ -299,16 +298,9 @@ fn render_scene(
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded =
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
-            let needs_light =
-                loaded.settings.integrator.method.name() != MethodName::AmbientOcclusion;
-            let media_emit = loaded.scene.media.iter().any(Medium::emits);
-            if needs_light && !media_emit && loaded.scene.lights.is_black() {
-                let message = if loaded.scene.lights.all().is_empty() {
-                    "the scene has no light"
-                } else {
-                    "no light of the scene has any power"
-                };
-                diagnostics.warn(None, message, "the image is black")?;
+            let method = loaded.settings.integrator.method.name();
+            if let Some(reason) = loaded.scene.why_black(method) {
+                diagnostics.warn(None, reason, "the image is black")?;
             }
             let film = loaded.filename.as_path();
             let output = default_output(&args.scene, film);

@@ -6,12 +6,13 @@ use crate::console::{duration, rate};
 use crate::memory;
 use crate::output::ImageFormat;
 use crate::stats::{CutStats, LightTreeStats, MediaStats, Stats, TrainingStats};
+use lightbound::StoppedLoops;
 use lightbound::choice::Choice;
 use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS};
 use lightbound::film::{Coverage, Film, PixelBlock};
+use lightbound::geometry::NotFinite;
 use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::light::DEFAULT_GROUP;
-use lightbound::medium::StoppedLoops;
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
 use lightbound::settings::{AmbientOcclusionSettings, ColourSpace, Method, ShadowTerminator};
@@ -128,6 +129,32 @@ fn describe_cuts(cuts: &CutCounts) -> String {
     let limited =
         if cuts.capped > 0 { format!(" ({capped:.1} % limited by maxcut)") } else { String::new() };
     format!(", cuts of {mean:.0} clusters{limited}")
+}
+
+/// The number of hits that only touch an implicit surface, if there are any.
+fn describe_touching(hits: Option<u64>) -> String {
+    match hits.filter(|&hits| hits > 0) {
+        None => String::new(),
+        Some(1) => ", 1 touching hit".to_owned(),
+        Some(hits) => format!(", {hits} touching hits"),
+    }
+}
+
+/// The warning about a displacement with a loop that did not terminate.
+fn stopped_displacement_warning(StoppedLoops { location, .. }: &StoppedLoops) -> String {
+    format!(
+        "a loop in the displacement {location} did not terminate; it was stopped, and the surface \
+         may be wrong: limit the iterations in the shader"
+    )
+}
+
+/// The warning about a displacement that is not finite inside a mesh.
+fn not_finite_warning(NotFinite { file, p, uv: [u, v] }: &NotFinite) -> String {
+    format!(
+        "the displacement {file} at ({}, {}, {}), uv = ({u}, {v}), is not finite; its triangles \
+         are missing: correct the shader, for example where it divides by zero",
+        p.x, p.y, p.z
+    )
 }
 
 /// The result of a rendering, without its film.
@@ -258,8 +285,9 @@ impl<'a> RenderResult<'a> {
             Ending::Unfinished => " (so far)".into(),
         };
         let cuts = describe_cuts(&self.stats.counts.cuts);
+        let touching = describe_touching(self.job.loaded.scene.geometry.touching_hits());
         format!(
-            "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}, rendered in {} at {}{ended}",
+            "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}{touching}, rendered in {} at {}{ended}",
             output.display(),
             window.width(),
             window.height(),
@@ -291,6 +319,19 @@ impl<'a> RenderResult<'a> {
                 ));
             }
         }
+        for surface in self.job.loaded.scene.geometry.displaced_surfaces() {
+            let of_surface = surface
+                .stopped_loops()
+                .map(|loops| stopped_displacement_warning(&loops))
+                .into_iter()
+                .chain(surface.not_finite().map(not_finite_warning));
+            for warning in of_surface {
+                // Several meshes may have the same shader.
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+        }
         warnings
     }
 
@@ -316,6 +357,7 @@ impl<'a> RenderResult<'a> {
             noise: self.outcome.noise.filter(|noise| noise.is_finite()),
             rays: stats.counts.rays,
             shadow_rays: stats.counts.shadow_rays,
+            touching_hits: scene.geometry.touching_hits(),
             shader_evaluations: shading.evaluations,
             shader_occupancy: (shading.lanes > 0)
                 .then(|| shading.evaluations as f64 / shading.lanes as f64),

@@ -505,6 +505,11 @@ fn directions_are_unit(
                  {x},{y},{z}; {ALTERNATIVE}"
             )
         }
+        PreconditionError::Order { .. } => {
+            "--mode related needs boxes that contain sorted vectors; --mode optimized bounds all of \
+             them"
+                .to_owned()
+        }
         PreconditionError::Length { .. }
         | PreconditionError::Component { .. }
         | PreconditionError::Angle { .. } => {

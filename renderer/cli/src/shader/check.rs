@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let text = args.source.read()?;
     let parse = || match &args.entry {
         Some(function) => Shader::parse_function(&name, &text, function),
-        None => Shader::parse(&name, &text),
+        None => super::parse_text(&name, &text),
     };
     let shader = parse()?;
     let settings = args.source.overrides(&shader)?;

@@ -25,7 +25,9 @@ use lightbound::material::{ProgramError, library};
 use lightbound::medium::ShaderFieldError;
 use lightbound_pbrt::shader_file::{self, ShaderReadError};
 use lightbound_shader::ir::Function;
-use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
+use lightbound_shader::{
+    Arena, CompileError, Entry, Kernel, Settings, Shader, ShaderError, Target, passes,
+};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use values::ValueError;
@@ -120,7 +122,21 @@ fn one_of(targets: impl IntoIterator<Item = Target>) -> impl TypedValueParser<Va
 /// Reads and parses a shader: a file, or a name of the library; - is stdin.
 pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
     let source = SourceArgs { file: file.to_owned(), target: None, set: vec![] };
-    Ok(Shader::parse(&source.name(), &source.read()?)?)
+    Ok(parse_text(&source.name(), &source.read()?)?)
+}
+
+/// The function of a shader that displaces a mesh.
+const DISPLACE: &str = "displace";
+
+/// Parses a shader of any kind. If it is of none, but has `fn displace`, this is its function.
+fn parse_text(name: &str, text: &str) -> Result<Shader, ShaderError> {
+    Shader::parse(name, text).or_else(|error| {
+        let has = |function: &str| Shader::parse_function(name, text, function).is_ok();
+        if ["brdf", "phase", "density", "field"].into_iter().any(has) {
+            return Err(error);
+        }
+        Shader::parse_function(name, text, DISPLACE).map_err(|_| error)
+    })
 }
 
 impl SourceArgs {
@@ -129,7 +145,7 @@ impl SourceArgs {
         let (name, text) = (self.name(), self.read()?);
         Ok(match function {
             Some(function) => Shader::parse_function(&name, &text, function)?,
-            None => Shader::parse(&name, &text)?,
+            None => parse_text(&name, &text)?,
         })
     }
 

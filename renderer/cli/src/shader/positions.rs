@@ -6,10 +6,16 @@ use lightbound::math::{Aabb, Vec3};
 use lightbound_shader::bounding::MAX_POSITION;
 use lightbound_shader::{Shader, ShaderKind};
 
+/// Whether a shader is the field of an implicit surface.
+pub fn is_field(shader: &Shader) -> bool {
+    shader.kind() == ShaderKind::Function && shader.function_name() == "field"
+}
+
 /// The option for a box of positions.
 #[derive(Debug, clap::Args)]
 pub struct PositionArgs {
-    /// Box of positions in a density, in the medium's own space: X, Y and Z are intervals LO..HI
+    /// Box of positions in a density, in the medium's own space, or in a field that is shown: X, Y
+    /// and Z are intervals LO..HI
     /// [default: the unit cube]
     #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_box, allow_hyphen_values = true)]
     p: Option<[WordRange; 3]>,
@@ -22,12 +28,30 @@ impl PositionArgs {
     /// If the option is given for another shader than a density, or if the box is empty or too
     /// large.
     pub fn bounds(&self, shader: &Shader) -> Result<Aabb, Error> {
+        self.bounds_of("densities", shader.kind() == ShaderKind::Density, shader)
+    }
+
+    /// The box, also of a field.
+    ///
+    /// # Errors
+    /// As for [`PositionArgs::bounds`].
+    pub fn bounds_with_fields(&self, shader: &Shader) -> Result<Aabb, Error> {
+        let is_field = is_field(shader);
+        self.bounds_of(
+            "densities and fields",
+            is_field || shader.kind() == ShaderKind::Density,
+            shader,
+        )
+    }
+
+    /// The box, if it applies to the shader; `those` are the shaders that it applies to.
+    fn bounds_of(&self, those: &str, applies: bool, shader: &Shader) -> Result<Aabb, Error> {
         let Some(p) = self.p else {
             return Ok(Aabb { min: Vec3::ZERO, max: Vec3::ONE });
         };
-        if shader.kind() != ShaderKind::Density {
+        if !applies {
             let message = format!(
-                "--p applies only to densities: {} is {}",
+                "--p applies only to {those}: {} is {}",
                 shader.name(),
                 shader.kind().name()
             );

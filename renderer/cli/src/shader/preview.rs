@@ -1,11 +1,14 @@
-//! `lightbound shader preview`: renders a preview of a material or a medium.
+//! `lightbound shader preview`: renders a preview of a material, a medium, an implicit surface or a
+//! displacement.
 //!
-//! The scene is an ordinary file, `studio.pbrt` with `ball.pbrt` or a box, to which the
-//! material or the medium is added as a user would write it. So previews have all features of
+//! The scene is an ordinary file, `studio.pbrt` with `ball.pbrt` or a box, to which the material, the
+//! medium or the shape is added as a user would write it. So previews have all features of
 //! rendering, and the shader looks as it does in scenes.
 
-use super::positions::PositionArgs;
-use super::{Assignment, SourceArgs, is_stdin, output, parse_assignment, values};
+use super::positions::{PositionArgs, is_field};
+use super::{
+    Assignment, DISPLACE, SourceArgs, is_stdin, output, parse_assignment, parse_text, values,
+};
 use crate::console::ProgressFormat;
 use crate::numbers::integer;
 use crate::render::{
@@ -28,6 +31,8 @@ Examples:
   lightbound shader preview fog.wgsl --spp 256           the density of a medium
   lightbound shader preview fog.wgsl --p -2..2,0..1,-2..2
   lightbound shader preview henyey_greenstein --set g=0.8
+  lightbound shader preview gyroid.wgsl --p -1..1,-1..1,-1..1   an implicit surface
+  lightbound shader preview ripples.wgsl                 a displaced sphere
 
 The scene has a ball and a bent sheet of the material, lit by a window and by narrow lamps. One lamp
 is behind the sheet and shows transmission. The u direction, and thus the tangent, runs around the
@@ -37,7 +42,11 @@ coordinates of the surface.
 For a density or a phase function, the scene has a box of the medium instead: the unit cube of the
 density's space or the box of --p, with y up. The light is scattered 10 times per unit of density and
 longest side of the box, and absorbed half of the time by media that emit light and have no
-`fn albedo`. A phase function gets a constant density, with 1.5 scatterings per side.";
+`fn albedo`. A phase function gets a constant density, with 1.5 scatterings per side.
+
+A field, `fn field`, is shown as the implicit surface of a grey material in the unit cube or the box of
+--p, with y up. A displacement, `fn displace`, moves the surface of a grey sphere with a radius of 1,
+whose u direction runs around the pole that points up.";
 
 /// Options of `shader preview`.
 #[derive(Debug, clap::Args)]
@@ -82,40 +91,128 @@ pub struct Args {
 /// The scene, except for the integrator and the object.
 const STUDIO: &str = include_str!("studio.pbrt");
 
-/// The integrator and the object of a preview. A medium fills the box `bounds`.
-fn scene_of_kind(kind: ShaderKind, bounds: Aabb) -> [String; 2] {
-    let (integrator, depth, object) = match kind {
-        ShaderKind::Brdf => ("path", 5, include_str!("ball.pbrt").to_owned()),
+/// What a preview shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Material,
+    Phase,
+    Density,
+    Field,
+    Displacement,
+}
+
+impl Subject {
+    /// What a shader describes; `None` for other functions.
+    fn of(shader: &Shader) -> Option<Subject> {
+        Some(match shader.kind() {
+            ShaderKind::Brdf => Subject::Material,
+            ShaderKind::Phase => Subject::Phase,
+            ShaderKind::Density => Subject::Density,
+            ShaderKind::Function if is_field(shader) => Subject::Field,
+            ShaderKind::Function if shader.function_name() == DISPLACE => Subject::Displacement,
+            ShaderKind::Function => return None,
+        })
+    }
+}
+
+/// The integrator and the object of a preview. A medium or a field fills the box `bounds`.
+fn scene_of(subject: Subject, bounds: Aabb) -> [String; 2] {
+    let (integrator, depth, object) = match subject {
+        Subject::Material => ("path", 5, include_str!("ball.pbrt").to_owned()),
         // Light leaves a bright medium after many scatterings.
-        ShaderKind::Phase | ShaderKind::Density => ("volpath", 64, box_of_medium(bounds)),
-        ShaderKind::Function => unreachable!("functions have no preview"),
+        Subject::Phase | Subject::Density => ("volpath", 64, box_of_medium(bounds)),
+        Subject::Field => ("path", 5, format!("{}{GREY}", placed(bounds))),
+        Subject::Displacement => ("path", 5, format!("{POSE_OF_SPHERE}{GREY}")),
     };
     let integrator = format!("Integrator \"{integrator}\" \"integer maxdepth\" [{depth}]\n");
     [integrator, object]
 }
 
-/// A box in which y is up, with a longest side of 2 in the scene. The medium `preview` is appended,
-/// and has the space of the box as its own.
-fn box_of_medium(Aabb { min, max }: Aabb) -> String {
+/// The neutral material of shapes.
+const GREY: &str =
+    "Material \"coateddiffuse\" \"rgb reflectance\" [0.4 0.4 0.4] \"float roughness\" [0.2]\n";
+
+/// Places a unit sphere with a pole along z like the ball, but in the middle.
+const POSE_OF_SPHERE: &str = "Translate 0.42 0 1.05\nRotate 14 1 0 0\nRotate -14 0 1 0\n";
+
+/// Numbers of quadrilaterals of the displaced sphere, around it and from pole to pole.
+const QUADS: [u32; 2] = [96, 48];
+
+/// A unit sphere of triangles, as parameters of a `trianglemesh`. u runs around the z axis.
+fn sphere() -> String {
+    use std::fmt::Write;
+    let [columns, rows] = QUADS;
+    let (mut positions, mut uvs, mut indices) = (String::new(), String::new(), String::new());
+    for row in 0..=rows {
+        for column in 0..=columns {
+            let [u, v] = [(column, columns), (row, rows)].map(|(k, n)| f64::from(k) / f64::from(n));
+            // The seam is at the same floats from both sides.
+            let (sin_phi, cos_phi) = match column % columns {
+                0 => (0.0, 1.0),
+                _ => (u * std::f64::consts::TAU).sin_cos(),
+            };
+            let (sin, cos) = match row {
+                0 => (0.0, -1.0),
+                row if row == rows => (0.0, 1.0),
+                _ => {
+                    let (sin, cos) = (v * std::f64::consts::PI).sin_cos();
+                    (sin, -cos)
+                }
+            };
+            let [x, y, z] = [sin * cos_phi, sin * sin_phi, cos].map(|x| x as f32);
+            write!(positions, " {x:?} {y:?} {z:?}").expect("a string");
+            write!(uvs, " {:?} {:?}", u as f32, v as f32).expect("a string");
+        }
+    }
+    for row in 0..rows {
+        for column in 0..columns {
+            let [a, b] = [0, 1].map(|k| (row + k) * (columns + 1) + column);
+            // Triangles at the poles have one vertex there.
+            if row > 0 {
+                write!(indices, " {a} {} {}", a + 1, b + 1).expect("a string");
+            }
+            if row + 1 < rows {
+                write!(indices, " {a} {} {b}", b + 1).expect("a string");
+            }
+        }
+    }
+    format!(
+        "\"point3 P\" [{positions}]\n  \"normal N\" [{positions}]\n  \"point2 uv\" [{uvs}]\n  \
+         \"integer indices\" [{indices}]\n"
+    )
+}
+
+/// Places a box in which y is up, with a longest side of 2 in the scene.
+fn placed(Aabb { min, max }: Aabb) -> String {
     let scale = 2.0 / (max - min).max_element();
     let base = 0.5 * (min + max).with_y(2.0 * min.y);
+    format!(
+        "Translate 0.42 0 0.02  # above the floor, which would coincide with a face\n\
+         Rotate 25 0 0 1\n\
+         Scale {scale:?} {scale:?} {scale:?}\n\
+         Rotate 90 1 0 0\n\
+         Translate {:?} {:?} {:?}\n",
+        -base.x, -base.y, -base.z
+    )
+}
+
+/// A box in which y is up, with a longest side of 2 in the scene. The medium `preview` is appended,
+/// and has the space of the box as its own.
+fn box_of_medium(bounds: Aabb) -> String {
+    let Aabb { min, max } = bounds;
     let corner = |i: u32| {
         let [x, y, z] = [0, 1, 2].map(|axis| if i >> axis & 1 == 0 { min } else { max }[axis]);
         format!("{x:?} {y:?} {z:?}")
     };
     let corners = (0..8).map(corner).collect::<Vec<_>>().join("  ");
     format!(
-        "Translate 0.42 0 0.02  # above the floor, which would coincide with a face\n\
-         Rotate 25 0 0 1\n\
-         Scale {scale:?} {scale:?} {scale:?}\n\
-         Rotate 90 1 0 0\n\
-         Translate {:?} {:?} {:?}\n\
+        "{}\
          Material \"interface\"\n\
          MediumInterface \"preview\" \"\"\n\
          Shape \"trianglemesh\"\n  \"point3 P\" [{corners}]\n  \
          \"integer indices\" [0 2 3  0 3 1  4 5 7  4 7 6  0 4 6  0 6 2  1 3 7  1 7 5  0 1 5  \
          0 5 4  2 6 7  2 7 3]\n",
-        -base.x, -base.y, -base.z
+        placed(bounds)
     )
 }
 
@@ -132,15 +229,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let images = args.texture.iter().map(|(_, file)| Path::new(file));
     output(Some(&file), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
     let text = source.read()?;
-    let mut shader = Shader::parse(&source.name(), &text)?;
-    if shader.kind() == ShaderKind::Function {
-        return Err(Error::Data {
-            message: format!("{} is a function, which has no preview", shader.name()),
-            help: "render a scene with Shape \"implicit\" to see the zeros of `fn field`".into(),
-        });
-    }
-    let bounds = args.positions.bounds(&shader)?;
-    let [integrator, object] = scene_of_kind(shader.kind(), bounds);
+    let mut shader = parse_text(&source.name(), &text)?;
+    let subject = Subject::of(&shader).expect("it is one of these unless a function is named");
+    let bounds = args.positions.bounds_with_fields(&shader)?;
+    let [integrator, object] = scene_of(subject, bounds);
     let mut scene = [integrator, STUDIO.to_owned(), object]
         .map(|text| ("the scene of previews".to_owned(), text))
         .to_vec();
@@ -249,7 +341,7 @@ fn default_output(shader: &Path) -> PathBuf {
     }
 }
 
-/// The material or medium in pbrt's scene format. Its textures must be declared before it.
+/// The material, medium or shape in pbrt's scene format. Its textures must be declared before it.
 fn declaration(
     shader: &Shader,
     source: &SourceArgs,
@@ -303,7 +395,19 @@ fn head(shader: &Shader, bounds: Aabb) -> String {
         ),
         // The longest sides of the box have a length of 2.
         ShaderKind::Phase => medium("homogeneous", "phase", [0.75, 0.0]),
-        ShaderKind::Function => unreachable!("functions have no preview"),
+        ShaderKind::Function if is_field(shader) => {
+            let Aabb { min, max } = bounds;
+            format!(
+                "Shape \"implicit\" \"string filename\" [\"{SHADER}\"]\n  \
+                 \"point3 p0\" [{:?} {:?} {:?}] \"point3 p1\" [{:?} {:?} {:?}]\n",
+                min.x, min.y, min.z, max.x, max.y, max.z
+            )
+        }
+        ShaderKind::Function => format!(
+            "Shape \"trianglemesh\" \"string displacement\" [\"{SHADER}\"] \
+             \"float edgelength\" [0.02]\n  {}",
+            sphere()
+        ),
         ShaderKind::Density => {
             let absorbs = shader.has_emission() && !shader.has_albedo();
             let Aabb { min, max } = bounds;

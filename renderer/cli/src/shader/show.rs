@@ -201,7 +201,7 @@ impl Args {
     fn shader(&self) -> Result<(Shader, EntryName), Error> {
         let (file, text) = (self.source.name(), self.source.read()?);
         let Some(name) = &self.entry else {
-            let shader = Shader::parse(&file, &text)?;
+            let shader = super::parse_text(&file, &text)?;
             let entry = EntryName::bounded(shader.kind());
             return Ok((shader, entry));
         };

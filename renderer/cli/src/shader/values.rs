@@ -340,7 +340,7 @@ mod tests {
             range,
             default: None,
             is_diffuse: false,
-            is_unit: false,
+            fact: None,
         }
     }
 

@@ -53,6 +53,27 @@ fn eval_prints_all_outputs() {
 }
 
 #[test]
+fn displacements_are_found_without_their_name() {
+    let source = "\
+        struct Params { /** default: 0.5 */ height: f32 }\n\
+        fn wave(x: f32) -> f32 { return 2.0 * x; }\n\
+        fn displace(uv: vec2f, p: vec3f, n: vec3f, m: Params) -> f32 {\n\
+            return m.height * wave(p.x) + uv.x + n.z;\n\
+        }\n";
+    let dir = ShaderDir::new(source);
+    let inputs = ["--set", "uv=1,0", "--p", "2,0,0", "--set", "n=0,0,1"];
+    assert_eq!(dir.stdout("eval", &inputs), "displace  4.0\n");
+    let bound = ["--set", "uv=0..1,0", "--p", "2,0,0", "--set", "n=0,0,1"];
+    assert_eq!(dir.stdout("bound", &bound), "displace  3.0 .. 4.0\n");
+    let ir = dir.stdout("show", &["--stage", "ir"]);
+    assert!(ir.contains("fn displace(uv.x: f32"), "{ir}");
+    assert!(dir.stdout("check", &["--target", "sse"]).contains("a function"));
+    let other = ShaderDir::new(&source.replace("displace", "move"));
+    let error = other.shader("eval", &inputs).output().unwrap().stderr;
+    assert!(String::from_utf8_lossy(&error).contains("there is no `fn brdf`"), "{error:?}");
+}
+
+#[test]
 fn bound_takes_intervals_of_any_input() {
     let dir = ShaderDir::new(FUNCTIONS);
     let bound = |args: &[&str]| dir.stdout("bound", args);

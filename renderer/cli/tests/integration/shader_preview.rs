@@ -174,6 +174,68 @@ fn images_replace_values() {
     dir.preview(&["a.wgsl", "--texture", "kd"]).assert().code(2);
 }
 
+/// The mean of the middle of an image.
+fn middle(image: &Image) -> f32 {
+    let at = |x: u32, y: u32| image.pixels[(y * image.size.0 + x) as usize][1];
+    (10..14).flat_map(|x| (10..14).map(move |y| at(x, y))).sum::<f32>() / 16.0
+}
+
+#[test]
+fn fields_are_implicit_surfaces_in_their_box() {
+    let dir = ShaderDir::new();
+    let field = "struct Params { /** default: 0.9 */ radius: f32 }
+        fn field(p: vec3f, m: Params) -> f32 { return length(p) - m.radius; }";
+    dir.write("field.wgsl", field);
+    let box_of_ball = ["field.wgsl", "--p", "-1..1,-1..1,-1..1"];
+    let ball = dir.image(&box_of_ball);
+    let empty = dir.image(&[&box_of_ball[..], &["--set", "radius=3"]].concat());
+    assert!((middle(&ball) - middle(&empty)).abs() > 0.02, "{ball:?} {empty:?}");
+    // By default, the unit cube, which has an eighth of the ball.
+    assert_ne!(dir.image(&["field.wgsl"]), ball);
+    dir.preview(&["a.wgsl", "--p", "-1..1,-1..1,-1..1"])
+        .assert()
+        .code(2)
+        .stderr(contains("--p applies only to densities and fields"));
+}
+
+#[test]
+fn displacements_move_a_sphere() {
+    let dir = ShaderDir::new();
+    let displace =
+        |body: &str| format!("fn displace(uv: vec2f, p: vec3f, n: vec3f) -> f32 {{\n{body} }}");
+    dir.write("dents.wgsl", &displace("return 0.1 * sin(20.0 * uv.x) * sin(9.0 * p.z);"));
+    dir.write("flat.wgsl", &displace("return -0.5;"));
+    dir.preview(&["dents.wgsl", "-q"]).assert().success().stderr("");
+    let [dents, flat] = ["dents.wgsl", "flat.wgsl"].map(|file| dir.image(&[file]));
+    assert_ne!(dents, flat);
+    // A mesh with long edges, whose vertices inside are first computed where rays meet it.
+    let coarse = r#"LookAt 0 0 5  0 0 0  0 1 0
+        Camera "perspective" "float fov" 30
+        Film "rgb" "integer xresolution" 32 "integer yresolution" 32
+        WorldBegin
+        LightSource "infinite"
+        Shape "trianglemesh" "point3 P" [-1 -1 0 1 -1 0 0 1 0] "integer indices" [0 1 2]
+          "string displacement" "hole.wgsl" "float edgelength" 0.01"#;
+    dir.write("coarse.pbrt", coarse);
+    dir.write("hole.wgsl", &displace("return select(0.1, sqrt(-p.x), p.x > 0.21 && p.x < 0.24);"));
+    let mut render = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    render.args(["render", "coarse.pbrt", "-o", "coarse.png", "--spp", "4"]);
+    let warned = render.current_dir(dir.folder.path()).assert().success();
+    warned.stderr(
+        contains("warning: the displacement hole.wgsl at (0.2")
+            .and(contains("is not finite; its triangles are missing"))
+            .and(contains("hole.wgsl").count(1)),
+    );
+    dir.write(
+        "loop.wgsl",
+        &displace("var x = 0.0; loop { x += 0.1; if p.z < 0.2 { break; } }\nreturn 0.1;"),
+    );
+    dir.preview(&["loop.wgsl"])
+        .assert()
+        .success()
+        .stderr(contains("a loop in the displacement loop.wgsl:2 did not terminate"));
+}
+
 #[test]
 fn texture_coordinates_follow_the_surface_unless_they_are_set() {
     let dir = ShaderDir::new();

@@ -34,6 +34,7 @@ use crate::medium::MediumInterface;
 use crate::texture::{Lookup, Param};
 use glam::DVec3;
 use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
+use lightbound_shader::{Shader, VectorFact};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub use curve::{CurveBasis, CurveError, CurveKind, CurveStyle, Curves, MAX_SPLIT
 pub use cylinder::Cylinder;
 pub use derivatives::SurfaceDerivatives;
 pub use disk::Disk;
-pub use displaced::{DisplacedSurface, ShaderDisplacementError};
+pub use displaced::{DisplacedSurface, NotFinite, ShaderDisplacementError};
 pub use displacement::{DisplacedMesh, DisplacementError};
 pub use implicit::{Implicit, ImplicitError, RootCheck};
 pub use interaction::{InteractionColumns, TriangleColumns};
@@ -615,6 +616,24 @@ impl Geometry {
         if hit.instance == Hit::NONE { hit.primitive } else { self.world.end + hit.instance }
     }
 
+    /// Iterates over meshes displaced by shaders.
+    pub fn displaced_surfaces(&self) -> impl Iterator<Item = &DisplacedSurface> {
+        self.primitives.iter().filter_map(|p| match &p.shape {
+            Shape::Displaced(surface) => Some(&**surface),
+            _ => None,
+        })
+    }
+
+    /// Number of ray tests so far whose hit only touches an implicit surface, at a root without a
+    /// change of sign; `None` without implicit surfaces.
+    pub fn touching_hits(&self) -> Option<u64> {
+        let hits = self.primitives.iter().filter_map(|p| match &p.shape {
+            Shape::Implicit(implicit) => Some(implicit.touching_hits()),
+            _ => None,
+        });
+        hits.reduce(u64::saturating_add)
+    }
+
     /// Returns the number of triangles of all primitives; each group counts once.
     pub fn triangle_count(&self) -> u64 {
         self.primitives
@@ -622,6 +641,11 @@ impl Geometry {
             .map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 })
             .sum()
     }
+}
+
+/// An argument of a shader's function that is declared with a fact.
+pub(crate) fn argument_with_fact(shader: &Shader) -> Option<(&str, VectorFact)> {
+    shader.arguments().iter().find_map(|argument| Some((&argument.name[..], argument.fact?)))
 }
 
 /// Transforms a position from world space to render space with this origin.

@@ -119,7 +119,7 @@ pub(super) mod testing {
             range,
             default: None,
             is_diffuse: false,
-            is_unit: false,
+            fact: None,
         }
     }
 }

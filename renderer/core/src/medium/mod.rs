@@ -28,6 +28,7 @@ pub use sparse_grid::{LEAF_POINTS, SparseGrid};
 pub use tightness::Tightness;
 pub use tracking::{ChannelWeights, Tracker, Tracking, TrackingCounts, Walk, WalkCounts};
 
+use crate::StoppedLoops;
 use crate::material::ShaderInstance;
 use lightbound_math::{Aabb, Transform, Vec3};
 use std::fmt::Debug;
@@ -81,15 +82,6 @@ pub trait Field: Debug + Send + Sync {
     fn stopped_loops(&self) -> Option<StoppedLoops> {
         None
     }
-}
-
-/// Evaluations of a shader in which a loop reached the limit of iterations.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoppedLoops {
-    /// Number of evaluations.
-    pub evaluations: u64,
-    /// File and lines of the loops: `fog.wgsl:12`.
-    pub location: String,
 }
 
 /// A participating medium.

@@ -3,8 +3,9 @@
 //! The bounding shader is derived for the values of the parameters and for the box of the medium,
 //! so that the compiler knows them.
 
-use super::{Field, MediumPoint, StoppedLoops, range_tree};
+use super::{Field, MediumPoint, range_tree};
 use crate::material::{ParameterValues, ProgramError};
+use crate::stopped_loops::{LoopCounter, StoppedLoops};
 use crate::texture::bounds::transformed;
 use crate::texture::{ParamBounds, VolumeTextureError};
 use lightbound_math::{Aabb, Transform, Vec3};
@@ -20,7 +21,6 @@ use lightbound_shader::{
     passes,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a scene says about a medium with a shader.
 #[derive(Clone, Copy, Debug)]
@@ -81,12 +81,7 @@ pub struct ShaderField {
     albedo: Option<usize>,
     /// Index of the first output of `fn emission`.
     emission: Option<usize>,
-    /// Index of the output that says whether a loop was stopped, if one may be.
-    capped: Option<usize>,
-    /// File and lines of the loops.
-    loops: String,
-    /// Evaluations in which a loop was stopped.
-    stopped: AtomicU64,
+    loops: LoopCounter,
 }
 
 impl ShaderField {
@@ -143,12 +138,8 @@ impl ShaderField {
         let channels = density.outputs.len();
         let albedo = shader.has_albedo().then_some(channels);
         let emission = shader.has_emission().then_some(albedo.map_or(channels, |first| first + 3));
-        let capped = properties.outputs().iter().position(|port| port.name == "capped");
-        let lines = shader.loop_lines().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         Ok(ShaderField {
-            capped,
-            loops: format!("{}:{lines}", shader.name()),
-            stopped: AtomicU64::new(0),
+            loops: LoopCounter::new(shader, &properties),
             settings,
             parameters,
             varying,
@@ -221,12 +212,7 @@ impl Field for ShaderField {
         self.parameters.write_constants(|k, word| inputs.fill_port(3 + k, word));
         let mut outputs = Batch::new(target, self.properties.outputs().len(), points.len());
         self.properties.run(&self.textures(), &inputs, &mut outputs);
-        if let Some(capped) = self.capped {
-            let stopped = (0..points.len()).filter(|&row| outputs.bits(row, capped) != 0).count();
-            if stopped > 0 {
-                self.stopped.fetch_add(stopped as u64, Ordering::Relaxed);
-            }
-        }
+        self.loops.count(&outputs, points.len());
         let ShaderFieldSettings { extinction, albedo, radiance, .. } = self.settings;
         out.clear();
         out.extend((0..points.len()).map(|row| {
@@ -245,8 +231,7 @@ impl Field for ShaderField {
     }
 
     fn stopped_loops(&self) -> Option<StoppedLoops> {
-        let evaluations = self.stopped.load(Ordering::Relaxed);
-        (evaluations > 0).then(|| StoppedLoops { evaluations, location: self.loops.clone() })
+        self.loops.stopped()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::geometry::{Geometry, Hit, Surface, SurfaceDerivatives};
 use crate::light::Lights;
 use crate::material::{Material, ShaderBinding};
 use crate::medium::Medium;
+use crate::settings::MethodName;
 use crate::texture::{Footprint, Lookup};
 use lightbound_math::{Frame, Vec3};
 use std::sync::Arc;
@@ -41,6 +42,19 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// Why images that this integrator renders are black, if the scene has no light.
+    pub fn why_black(&self, method: MethodName) -> Option<&'static str> {
+        let needs_light = method != MethodName::AmbientOcclusion;
+        let media_emit = self.media.iter().any(Medium::emits);
+        if !needs_light || media_emit || !self.lights.is_black() {
+            return None;
+        }
+        Some(match self.lights.all().is_empty() {
+            true => "the scene has no light",
+            false => "no light of the scene has any power",
+        })
+    }
+
     /// Returns whether the camera, a surface or a light moves while the shutter is open.
     pub fn moves(&self) -> bool {
         self.camera.moves() || self.geometry.moves() || self.lights.any_moves()

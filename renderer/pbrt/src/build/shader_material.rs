@@ -120,6 +120,10 @@ impl ShaderUse<'_> {
             ImplicitError::Derivative(_) | ImplicitError::NoField | ImplicitError::Texture(_) => {
                 self.entity.error(format!("{} cannot be used: {error}", self.label))
             }
+            ImplicitError::Fact { .. } => {
+                let error = self.entity.error(format!("{} cannot be used: {error}", self.label));
+                error.help(REMOVE_FACT)
+            }
         })
     }
 
@@ -141,7 +145,15 @@ impl ShaderUse<'_> {
                 ShaderDisplacementError::Shader(error) => self.program_error(error.into()),
                 ShaderDisplacementError::Compile(error) => self.program_error(error.into()),
                 ShaderDisplacementError::Signature => {
-                    self.entity.error(format!("{} cannot be used: {text}", self.label))
+                    let error = self.entity.error(format!("{} cannot be used: {text}", self.label));
+                    error.help(
+                        "the signature is `fn displace(uv: vec2f, p: vec3f, n: vec3f, m: Params) -> \
+                         f32`, or with the result `vec3f`; `m` is optional",
+                    )
+                }
+                ShaderDisplacementError::Fact { .. } => {
+                    let error = self.entity.error(format!("{} cannot be used: {text}", self.label));
+                    error.help(REMOVE_FACT)
                 }
                 ShaderDisplacementError::Mesh(error) => mesh_error(self.entity, &error),
                 ShaderDisplacementError::TooFine { .. } => {
@@ -227,6 +239,9 @@ impl ShaderUse<'_> {
         error.help(self.help(&format!("write {}", declarations.join(" or "))))
     }
 }
+
+/// How to correct an argument with a fact.
+const REMOVE_FACT: &str = "remove the fact: the renderer passes any vectors";
 
 /// Creates the error for an invalid shader.
 fn shader_error(entity: &Entity, label: &str, mut error: ShaderError) -> SceneError {

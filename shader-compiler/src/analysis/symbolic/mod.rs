@@ -85,6 +85,8 @@ pub(crate) struct Ranges<'f> {
     function: &'f Function,
     /// Static bounds of all values, if they are known.
     bounds: Option<&'f [Bounds]>,
+    /// Pairs x ≤ y of values that are known to be ordered.
+    orders: &'f [[Value; 2]],
     regions: Regions<'f>,
     nodes: Vec<Node>,
     /// For each value, the index of its node, or [`data::NONE`].
@@ -133,6 +135,7 @@ impl<'f> Ranges<'f> {
         Ranges {
             function,
             bounds: None,
+            orders: &[],
             trips: vec![TripCount::Unknown; regions.loops.len()],
             work: MIN_WORK + WORK_PER_VALUE * function.len(),
             regions,
@@ -151,6 +154,15 @@ impl<'f> Ranges<'f> {
     /// Prepares queries on a function with known static bounds.
     pub fn with_bounds(function: &'f Function, bounds: &'f [Bounds]) -> Ranges<'f> {
         Ranges { bounds: Some(bounds), ..Ranges::new(function) }
+    }
+
+    /// Prepares queries on a function with known static bounds and pairs x ≤ y of values.
+    pub fn with_orders(
+        function: &'f Function,
+        bounds: &'f [Bounds],
+        orders: &'f [[Value; 2]],
+    ) -> Ranges<'f> {
+        Ranges { orders, ..Ranges::with_bounds(function, bounds) }
     }
 
     /// The region that defines a value.

@@ -2,7 +2,7 @@
 //!
 //! Facts about order come from: x ≤ max(x, y) and min(x, y) ≤ x; x ≤ x + a, x − a ≤ x and xb ≤ x
 //! for x, a ≥ 0 and 0 ≤ b ≤ 1; |x|, ⌊x⌋ and ⌈x⌉; sums, roots and products of ordered operands;
-//! static bounds on both; a comparison that controls the region. Rounding to nearest is monotone, so
+//! static bounds on both; sorted inputs; a comparison that controls the region. Rounding to nearest is monotone, so
 //! they hold for floats: fl(x + a) ≥ fl(x) = x. No value in a derivation can be NaN.
 //!
 //! Each derivation uses at most one condition. Bounding code clamps the endpoints of compared
@@ -51,7 +51,7 @@ impl Ranges<'_> {
         let (Some([_, max]), Some([min, _])) = (self.float_hull(x), self.float_hull(y)) else {
             return false;
         };
-        if x == y || max <= min {
+        if x == y || max <= min || self.orders.contains(&[x, y]) {
             return true;
         }
         steps > 0

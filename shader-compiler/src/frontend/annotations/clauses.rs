@@ -1,7 +1,8 @@
 //! Syntax of the clauses in a doc comment: `range: [0, 1], default: 0.5`.
 
 use super::super::lexer::SourceRange;
-use super::super::{ShaderError, Source};
+use super::super::names::closest;
+use super::super::{ShaderError, Source, VectorFact};
 
 /// Returns the lines of doc comments without comment markers, each with its position in the text.
 pub(super) fn lines<'a>(text: &'a str, docs: &[SourceRange]) -> Vec<(usize, &'a str)> {
@@ -57,16 +58,16 @@ impl Clause {
                 "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector"
             }
             Clause::Lobe => "albedos of the diffuse lobe have `lobe: diffuse`",
-            Clause::Fact => "unit vectors have `fact: unit`",
+            Clause::Fact => {
+                "the facts are `fact: unit`, for unit vectors, and `fact: sorted`, for vectors whose \
+                 components ascend"
+            }
         }
     }
 }
 
 /// The value of [`Clause::Lobe`].
 const DIFFUSE: &str = "diffuse";
-
-/// The value of [`Clause::Fact`].
-const UNIT: &str = "unit";
 
 /// A number and its location.
 pub(super) struct Literal {
@@ -225,6 +226,27 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Skips one of several names; returns what it stands for.
+    fn one_of<T: Copy>(&mut self, names: &[(&'static str, T)]) -> Result<T, ShaderError> {
+        let range = self.next_word();
+        // A full stop at the end of a sentence is not part of the name.
+        let word = self.source.text()[range.clone()].trim_end_matches('.');
+        if let Some((_, value)) = names.iter().find(|(name, _)| *name == word) {
+            self.at += word.len();
+            return Ok(*value);
+        }
+        if word.is_empty() {
+            return Err(self.unexpected(&format!("a {}", self.clause.name())));
+        }
+        let message = format!("unknown {} `{word}`", self.clause.name());
+        let range = range.start..range.start + word.len();
+        let label = match closest(word, names.iter().map(|(name, _)| *name)) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "not one of those that exist".to_owned(),
+        };
+        Err(self.error(range, message, label))
+    }
+
     /// Expects the end of a clause: `,`, `;`, `.` or the end of the line.
     fn finish(&mut self) -> Result<(), ShaderError> {
         self.skip_spaces();
@@ -245,8 +267,8 @@ pub(super) struct Clauses {
     pub default: Option<(Vec<Literal>, SourceRange)>,
     /// Location of `lobe: diffuse`.
     pub lobe: Option<SourceRange>,
-    /// Location of `fact: unit`.
-    pub unit: Option<SourceRange>,
+    /// A fact and its location.
+    pub fact: Option<(VectorFact, SourceRange)>,
 }
 
 /// A range as written: its endpoints, and whether it includes them.
@@ -258,8 +280,8 @@ pub(super) struct RangeClause {
 /// Finds the first clause in a line; returns the positions where its name and its value start.
 ///
 /// Also finds `range [0, 1]` and `default = 2`, with `None` for the value, so that the caller can
-/// report the missing colon. A lobe or a fact is a clause only with its value: "of the lobe:" is
-/// prose.
+/// report the missing colon. Within a sentence, a lobe is a clause only with its value: "of the
+/// lobe:" is prose, and so is "in fact:".
 pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
     let mut words = line.char_indices().filter(|&(k, c)| {
         let previous = line[..k].chars().next_back();
@@ -275,8 +297,8 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
             name && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
                 && match clause {
                     Clause::Range | Clause::Default => true,
-                    Clause::Lobe => has_value(after, DIFFUSE),
-                    Clause::Fact => has_value(after, UNIT),
+                    Clause::Fact => !is_after_in(&line[..start]),
+                    Clause::Lobe => has_value(after, DIFFUSE) || begins_clause(&line[..start]),
                 }
         })?;
         let rest = &line[start + clause.name().len()..];
@@ -293,6 +315,17 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
         };
         looks_like_clause.then_some((clause, start, None))
     })
+}
+
+/// Whether a clause may begin after this text: at the start of the line, and after punctuation.
+fn begins_clause(before: &str) -> bool {
+    matches!(before.trim_end().chars().next_back(), None | Some('.' | ',' | ';'))
+}
+
+/// Whether the last word is "in".
+fn is_after_in(before: &str) -> bool {
+    let word = before.split_whitespace().next_back();
+    word.is_some_and(|word| word.eq_ignore_ascii_case("in"))
 }
 
 /// Returns whether a text begins with a colon and a word.
@@ -325,12 +358,13 @@ pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, 
                     clauses.range.replace((range, name.start..cursor.at)).map(|(_, range)| range)
                 }
                 Clause::Lobe => {
-                    cursor.skip(DIFFUSE);
+                    cursor.one_of(&[(DIFFUSE, ())])?;
                     clauses.lobe.replace(name.start..cursor.at)
                 }
                 Clause::Fact => {
-                    cursor.skip(UNIT);
-                    clauses.unit.replace(name.start..cursor.at)
+                    let facts = VectorFact::ALL.map(|fact| (fact.name(), fact));
+                    let fact = cursor.one_of(&facts)?;
+                    clauses.fact.replace((fact, name.start..cursor.at)).map(|(_, range)| range)
                 }
                 Clause::Default => {
                     let default = if cursor.skip("[") || cursor.skip("(") {

@@ -36,7 +36,7 @@ pub(super) use module::{ModuleDocs, module};
 pub(super) use unknown::unknown_clauses;
 
 use super::lexer::SourceRange;
-use super::{Parameter, Scalar, ShaderError, Source};
+use super::{Parameter, Scalar, ShaderError, Source, VectorFact};
 use crate::relations::UNIT_LENGTH_SLACK;
 use clauses::{Clause, Literal, Number, RangeClause, clauses, find_clause, lines};
 
@@ -184,8 +184,14 @@ pub(super) fn parameter(
     if let Some(location) = &clauses.lobe {
         check_lobe(source, scalar, range, location)?;
     }
-    if let Some(location) = &clauses.unit {
-        check_unit(source, scalar, size, default.as_deref(), location)?;
+    match &clauses.fact {
+        Some((VectorFact::Unit, location)) => {
+            check_unit(source, scalar, size, default.as_deref(), location)?;
+        }
+        Some((VectorFact::Sorted, location)) => {
+            check_sorted(source, scalar, size, default.as_deref(), location)?;
+        }
+        None => {}
     }
     let is_diffuse = clauses.lobe.is_some();
     Ok(Parameter {
@@ -196,7 +202,7 @@ pub(super) fn parameter(
         range,
         default,
         is_diffuse,
-        is_unit: clauses.unit.is_some(),
+        fact: clauses.fact.map(|(fact, _)| fact),
     })
 }
 
@@ -222,6 +228,29 @@ fn check_unit(
         .error(format!("the default is no unit vector: the square of its length is {squares}"))
         .at(location.clone(), "but this says that it is one");
     Err(error.help("divide the default by its length, to seven digits"))
+}
+
+/// Rejects a sorted vector of another type, or with a default that is not sorted.
+fn check_sorted(
+    source: &Source,
+    scalar: Scalar,
+    size: usize,
+    default: Option<&[f64]>,
+    location: &SourceRange,
+) -> Result<(), ShaderError> {
+    if scalar != Scalar::F32 || size < 2 {
+        let error = source
+            .error("only a vector of `f32` can be sorted")
+            .at(location.clone(), "of a parameter of another type");
+        return Err(error.help("remove `fact: sorted`, or declare a vector"));
+    }
+    if default.is_none_or(<[f64]>::is_sorted) {
+        return Ok(());
+    }
+    let error = source
+        .error("the components of the default do not ascend")
+        .at(location.clone(), "but this says that they do");
+    Err(error.help("sort the components of the default"))
 }
 
 /// Rejects a diffuse parameter that cannot be 0.
@@ -276,17 +305,20 @@ fn default(
     Ok(values)
 }
 
-/// Rejects a default in the doc comment of an override.
-pub(super) fn reject_default(source: &Source, docs: &[SourceRange]) -> Result<(), ShaderError> {
-    match clauses(source, docs)?.default {
-        Some((_, location)) => {
-            let error = source
-                .error("the default of an override is its initializer")
-                .at(location, "a second default");
-            Err(error.help("write the value after the `=` of the declaration"))
-        }
-        None => Ok(()),
+/// Rejects a default and a lobe in the doc comment of an override.
+pub(super) fn check_override(source: &Source, docs: &[SourceRange]) -> Result<(), ShaderError> {
+    let clauses = clauses(source, docs)?;
+    if let Some((_, location)) = clauses.default {
+        let error = source
+            .error("the default of an override is its initializer")
+            .at(location, "a second default");
+        return Err(error.help("write the value after the `=` of the declaration"));
     }
+    if let Some(location) = clauses.lobe {
+        let error = source.error("an override is no albedo").at(location, "for this override");
+        return Err(error.help("remove `lobe: diffuse`, or make it a member of `Material`"));
+    }
+    Ok(())
 }
 
 /// The range of texels in the doc comment of a texture.
@@ -302,6 +334,10 @@ pub(super) fn texel_range(
     if let Some(location) = clauses.lobe {
         let error = source.error("a texture is no albedo").at(location, "for this texture");
         return Err(error.help("remove `lobe: diffuse`"));
+    }
+    if let Some((fact, location)) = clauses.fact {
+        let error = source.error("a texture has no facts").at(location, "for this texture");
+        return Err(error.help(format!("remove `fact: {}`", fact.name())));
     }
     let range = clauses.range;
     range.map(|(range, location)| check_range(source, Scalar::F32, &range, &location)).transpose()
@@ -431,7 +467,7 @@ mod tests {
             ("range: [0, 1], lobe: diffuse, default: 0.5", true, ""),
             ("Albedo. Lobe: diffuse", true, "Albedo."),
             ("Width of the lobe: 0 is a mirror.", false, "Width of the lobe: 0 is a mirror."),
-            ("lobe: diffused", false, "lobe: diffused"),
+            ("Width of the lobe: diffused", false, "Width of the lobe: diffused"),
         ] {
             let parameter = parse_member(&format!("/// {comment}"), "vec3f").expect(comment);
             assert_eq!((parameter.is_diffuse, parameter.doc.as_str()), (is_diffuse, doc));
@@ -440,6 +476,8 @@ mod tests {
             ("range: [0.1, 1], lobe: diffuse", "f32"),
             ("lobe: diffuse", "u32"),
             ("lobe: diffuse lobe: diffuse", "f32"),
+            ("lobe: diffused", "f32"),
+            ("Albedo. lobe: difuse, default: 0.5", "f32"),
         ] {
             assert!(parse_member(&format!("/// {comment}"), ty).is_err(), "{comment}");
         }
@@ -461,7 +499,13 @@ mod tests {
             let shader = parse(comment).unwrap_or_else(|error| panic!("{comment}: {error}"));
             assert_eq!(shader.texel_ranges(), [range, None], "{comment}");
         }
-        for comment in ["range: [2, 1]", "range: [0, 1], default: 0", "lobe: diffuse"] {
+        for comment in [
+            "range: [2, 1]",
+            "range: [0, 1], default: 0",
+            "lobe: diffuse",
+            "fact: unit",
+            "fact: up",
+        ] {
             assert!(parse(comment).is_err(), "{comment}");
         }
     }
@@ -496,6 +540,25 @@ mod tests {
     }
 
     #[test]
+    fn unknown_facts_are_errors_with_the_known_ones() {
+        let error = |comment: &str| {
+            let text = format!("fn f(\n  /// {comment}\n  n: vec3f) -> f32 {{ return 1.0; }}");
+            Shader::parse_function("test.wgsl", &text, "f").unwrap_err()
+        };
+        let unti = error("Axis. fact: unti, default: (0, 0, 1)");
+        assert_eq!(unti.message, "unknown fact `unti`");
+        let label = &unti.labels[0];
+        let text = unti.source_code.inner();
+        assert_eq!(&text[label.offset()..label.offset() + label.len()], "unti");
+        assert_eq!(label.label(), Some("did you mean `unit`?"));
+        let help = unti.help.expect("it names the facts");
+        assert!(help.contains("`fact: unit`") && help.contains("`fact: sorted`"), "{help}");
+        assert_eq!(error("A fact: unity.").message, "unknown fact `unity`");
+        assert_eq!(error("fact: Unit").message, "unknown fact `Unit`");
+        assert_eq!(error("fact:").message, "expected a fact, found the end of the line");
+    }
+
+    #[test]
     fn facts_belong_to_vectors_of_functions_and_match_defaults() {
         let argument = |comment: &str, ty: &str| {
             let text = format!("fn f(/** {comment} */ n: {ty}) -> f32 {{ return 1.0; }}");
@@ -503,18 +566,28 @@ mod tests {
             Ok::<_, ShaderError>(shader.arguments()[0].clone())
         };
         let unit = argument("Axis. fact: unit, default: (0.6, 0, 0.8)", "vec3f").unwrap();
-        assert!(unit.is_unit && unit.doc == "Axis.");
-        assert!(!argument("A fact: unity", "vec3f").unwrap().is_unit);
+        assert!(unit.fact == Some(VectorFact::Unit) && unit.doc == "Axis.");
+        let sorted = argument("Distances. Fact: sorted.", "vec2f").unwrap();
+        assert!(sorted.fact == Some(VectorFact::Sorted) && sorted.doc == "Distances.");
         let message = |comment: &str, ty: &str| argument(comment, ty).unwrap_err().message;
         assert_eq!(message("fact: unit", "vec2f"), "only a `vec3f` can be a unit vector");
         assert_eq!(
             message("fact: unit, default: (1, 1, 0)", "vec3f"),
             "the default is no unit vector: the square of its length is 2"
         );
+        for (comment, ty) in [("fact: sorted", "f32"), ("fact: sorted", "vec2i")] {
+            assert_eq!(message(comment, ty), "only a vector of `f32` can be sorted");
+        }
+        assert_eq!(
+            message("fact: sorted, default: (1, 0)", "vec2f"),
+            "the components of the default do not ascend"
+        );
+        assert!(argument("fact: sorted, default: (0, 0)", "vec2f").is_ok());
         assert_eq!(message("fact: unit. fact: unit", "vec3f"), "there are two facts");
+        assert_eq!(message("fact: unit, fact: sorted", "vec3f"), "there are two facts");
         assert_eq!(
             parse_member("/// fact: unit", "vec3f").unwrap_err().message,
-            "the parameter `k` cannot be a unit vector"
+            "the parameter `k` cannot have a fact"
         );
     }
 }

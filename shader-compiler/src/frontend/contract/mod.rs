@@ -180,7 +180,7 @@ fn density(
         range: [-limit, limit],
         default: None,
         is_diffuse: false,
-        is_unit: false,
+        fact: None,
     };
     Ok(Contract {
         kind,
@@ -261,11 +261,13 @@ fn parameter(
             .at(declared.name, "declared with `lobe: diffuse`");
         return Err(error.help("remove `lobe: diffuse`, which is for BRDFs"));
     }
-    if parameter.is_unit && kind != ShaderKind::Function {
+    if let Some(fact) = parameter.fact.filter(|_| kind != ShaderKind::Function) {
+        let fact = fact.name();
         let error = source
-            .error(format!("the parameter `{name}` cannot be a unit vector"))
-            .at(declared.name, "declared with `fact: unit`");
-        return Err(error.help("remove `fact: unit`, which is for functions that are no materials"));
+            .error(format!("the parameter `{name}` cannot have a fact"))
+            .at(declared.name, format!("declared with `fact: {fact}`"));
+        let help = format!("remove `fact: {fact}`, which is for functions that are no materials");
+        return Err(error.help(help));
     }
     Ok(parameter)
 }
@@ -315,7 +317,7 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
         let docs = source.doc_comments(&source.declared_name(module.overrides.get_span(handle)));
         let TypeInner::Scalar(scalar) = module.types[declared.ty].inner else { continue };
         let Some(scalar) = scalar_type(scalar) else { continue };
-        annotations::reject_default(source, &docs)?;
+        annotations::check_override(source, &docs)?;
         let parameter = annotations::parameter(source, name, &docs, scalar, 1)?;
         let default = declared.init.and_then(|init| match module.global_expressions[init] {
             Expression::Literal(naga::Literal::F32(x)) => Some(f64::from(x)),

@@ -307,8 +307,13 @@ mod tests {
         let function = parse(text).expect("the text is well formed");
         let float = Bounds::Float(Floats::between(-2.0, 2.0));
         let inputs = [
-            Input { interval: true, bounds: float, axis: None },
-            Input { interval: false, bounds: Bounds::all(super::Type::I32), axis: None },
+            Input { interval: true, bounds: float, axis: None, sorted: None },
+            Input {
+                interval: false,
+                bounds: Bounds::all(super::Type::I32),
+                axis: None,
+                sorted: None,
+            },
         ];
         let options = Options { loop_cap: 50, ..Options::default() };
         let function = crate::lift::run(&function, &inputs, &[0], &options).function;

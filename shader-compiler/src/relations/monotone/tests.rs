@@ -23,6 +23,7 @@ impl Case {
             interval,
             bounds: Bounds::Float(Floats::between(low, high)),
             axis: None,
+            sorted: None,
         };
         Case {
             function: parse(text).expect("the text is well formed"),
@@ -249,6 +250,7 @@ fn powers_increase_in_a_value_shared_by_base_and_exponent() {
         is_interval: &solved.is_interval,
         bounds,
         units: vec![],
+        orders: vec![],
     };
     let mut related = RelationInfo::empty(&solved.point);
     find_within_budget(&point, u32::MAX, &mut related);
@@ -333,6 +335,7 @@ fn number_of_visited_operations_is_linear_in_the_length() {
             is_interval: &lifted.is_interval,
             bounds: lifted.bounds,
             units: vec![],
+            orders: vec![],
         };
         find_within_budget(&point, u32::MAX, &mut RelationInfo::empty(&lifted.point))
     };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 fn any(function: &Function) -> Vec<Input> {
     let bounds = function.inputs.iter().map(|port| Bounds::all(port.ty));
-    bounds.map(|bounds| Input { interval: false, bounds, axis: None }).collect()
+    bounds.map(|bounds| Input { interval: false, bounds, axis: None, sorted: None }).collect()
 }
 
 /// The extension of a function of a static `n` and `w` and a dynamic `x`, from -1 to 2. The first

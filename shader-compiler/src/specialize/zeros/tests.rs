@@ -12,7 +12,7 @@ use crate::target::Target;
 use crate::testing::{random, same, targets};
 
 fn input(bounds: Bounds) -> Input {
-    Input { interval: false, bounds, axis: None }
+    Input { interval: false, bounds, axis: None, sorted: None }
 }
 
 /// The candidates of a function whose inputs are floats from -1 to 2.

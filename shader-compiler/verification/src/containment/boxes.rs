@@ -402,7 +402,7 @@ mod tests {
             .iter()
             .chain(&unit)
             .enumerate()
-            .map(|(k, &bounds)| Input { interval: k != 4, bounds, axis: None })
+            .map(|(k, &bounds)| Input { interval: k != 4, bounds, axis: None, sorted: None })
             .collect();
         let names = ["a", "b", "c", "d", "w.x", "w.y", "w.z"];
         let ports: Vec<_> = std::iter::zip(names, &inputs)

@@ -513,6 +513,7 @@ mod tests {
                 interval: k / 3 < intervals,
                 bounds: Bounds::Float(Floats::between(low, MAX_UNIT_COMPONENT)),
                 axis: Some(axis(k)),
+                sorted: None,
             }
         };
         (0..3 * vectors).map(input).collect()

@@ -335,7 +335,11 @@ fn subject(op: Op) -> Subject {
         Type::F32 => Bounds::Float(Floats { nan: false, ..Floats::all() }),
         ty => Bounds::all(ty),
     };
-    Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds, axis: None }])
+    Subject::new(
+        op.name().to_owned(),
+        point,
+        vec![Input { interval: true, bounds, axis: None, sorted: None }],
+    )
 }
 
 /// Compiles the bounding functions in all NaN [modes](MODES), first naive, then optimized.

@@ -38,7 +38,12 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
             let axis =
                 Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
             let axis = has_vectors.then_some(axis);
-            inputs.push(Input { interval: all_intervals || vector == 0, bounds, axis });
+            inputs.push(Input {
+                interval: all_intervals || vector == 0,
+                bounds,
+                axis,
+                sorted: None,
+            });
         }
     }
     let numbers = ["a", "b", "c"].map(|name| {
@@ -51,7 +56,7 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
             [0.5, 0.5],
         ]);
         let bounds = Bounds::Float(Floats::between(low, high));
-        inputs.push(Input { interval: random.once_in(3), bounds, axis: None });
+        inputs.push(Input { interval: random.once_in(3), bounds, axis: None, sorted: None });
         builder.input(name, Type::F32)
     });
     if in_world {

@@ -189,6 +189,7 @@ fn random_inputs(random: &mut Random, ports: &[Port]) -> Vec<Input> {
         interval: k == first || !random.once_in(3),
         bounds: if known == 0 { Bounds::all(port.ty) } else { random_bounds(random, port.ty) },
         axis: None,
+        sorted: None,
     });
     inputs.collect()
 }

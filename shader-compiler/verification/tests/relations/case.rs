@@ -33,7 +33,7 @@ impl Case {
         assert_eq!(point.inputs.len(), inputs.len());
         let inputs = inputs
             .iter()
-            .map(|&(interval, bounds)| Input { interval, bounds, axis: None })
+            .map(|&(interval, bounds)| Input { interval, bounds, axis: None, sorted: None })
             .collect();
         Case { point, inputs }
     }

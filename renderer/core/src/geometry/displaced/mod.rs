@@ -21,6 +21,7 @@ use super::mesh::{NO_NORMALS, TriangleVertices};
 use super::quadric::ObjectTransform;
 use super::scratch::ScratchId;
 use super::{Mesh, MeshError, ShapePoint, SurfaceDerivatives};
+use crate::stopped_loops::StoppedLoops;
 use base::Base;
 use dice::{DiceScratch, hull};
 use grid::DICED_LEVEL;
@@ -31,7 +32,7 @@ use program::Program;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-pub use program::ShaderDisplacementError;
+pub use program::{NotFinite, ShaderDisplacementError};
 
 /// A triangle mesh displaced by a shader. It never emits.
 ///
@@ -207,6 +208,16 @@ impl DisplacedSurface {
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
         self.boxes[element as usize]
+    }
+
+    /// Loops of the shader that were stopped so far.
+    pub fn stopped_loops(&self) -> Option<StoppedLoops> {
+        self.program.stopped_loops()
+    }
+
+    /// A place at which a displacement was not finite so far. Its triangles are missing.
+    pub fn not_finite(&self) -> Option<&NotFinite> {
+        self.program.not_finite()
     }
 
     /// Returns the number of micro-triangles.

@@ -5,7 +5,8 @@
 //! vertices have, with the rounding errors of normal and sum.
 
 use super::base::{AttributeBox, Attributes};
-use crate::geometry::MeshError;
+use crate::geometry::{MeshError, argument_with_fact};
+use crate::stopped_loops::{LoopCounter, StoppedLoops};
 use lightbound_math::{Aabb, Vec3};
 use lightbound_shader::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
@@ -17,9 +18,10 @@ use lightbound_shader::ir::{Emit, Function, Op, Type, Value};
 use lightbound_shader::lift::{self, Options};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{
-    Arena, Batch, CompileError, Kernel, Settings, Shader, ShaderError, Target, Texture, passes,
+    Arena, Batch, CompileError, Kernel, Settings, Shader, ShaderError, Target, Texture, VectorFact,
+    passes,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Why a mesh cannot be displaced by a shader.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +33,16 @@ pub enum ShaderDisplacementError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The function has other arguments or results.
-    #[error(
-        "the shader has no `fn displace(uv: vec2f, p: vec3f, n: vec3f, m: Params) -> f32`, or with \
-         a result of type `vec3f`"
-    )]
+    #[error("`fn displace` has other arguments, or another result, than those of displacements")]
     Signature,
+    /// An argument has a fact, which the renderer does not heed.
+    #[error("the argument `{name}` of `displace` cannot be declared `fact: {}`", fact.name())]
+    Fact {
+        /// Name of the argument.
+        name: String,
+        /// The fact.
+        fact: VectorFact,
+    },
     /// The mesh is invalid.
     #[error(transparent)]
     Mesh(#[from] MeshError),
@@ -66,10 +73,26 @@ const ARGUMENTS: usize = 8;
 pub(super) struct Program {
     parameters: Box<[u32]>,
     textures: Vec<Arc<Texture>>,
-    /// Outputs: the displaced position, and the displacement alone.
+    /// Outputs: the displaced position, the displacement alone, and whether a loop was stopped.
     point: Kernel,
     /// Outputs: the displaced position.
     bounding: BoundingKernel,
+    loops: LoopCounter,
+    /// Name of the shader's file.
+    file: String,
+    /// Where a displaced position was not finite first.
+    not_finite: OnceLock<NotFinite>,
+}
+
+/// A place at which a displacement is not finite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotFinite {
+    /// Name of the shader's file.
+    pub file: String,
+    /// Position before the displacement, in object space.
+    pub p: Vec3,
+    /// Texture coordinates.
+    pub uv: [f32; 2],
 }
 
 /// Buffers of a [`Program`], for any number of rows.
@@ -100,6 +123,9 @@ impl Program {
         {
             return Err(ShaderDisplacementError::Signature);
         }
+        if let Some((argument, fact)) = argument_with_fact(shader) {
+            return Err(ShaderDisplacementError::Fact { name: argument.to_owned(), fact });
+        }
         let integrand = Integrand::new(shader, settings, Frame::Local)?;
         let ports = &integrand.point.inputs[ARGUMENTS..];
         assert_eq!(parameters.len(), ports.len(), "one word for each component of the parameters");
@@ -119,10 +145,14 @@ impl Program {
         let options = Options { relations: Relations::all(), ..Options::default() };
         let lifted = lift::run(&point, &inputs, &[0, 1, 2], &options);
         let (arena, target) = (Arena::new(), Target::best());
+        let point = Kernel::compile(&arena, &passes::lower(&point), target)?;
         Ok(Program {
             parameters: parameters.into(),
             textures,
-            point: Kernel::compile(&arena, &passes::lower(&point), target)?,
+            loops: LoopCounter::new(shader, &point),
+            file: shader.name().to_owned(),
+            not_finite: OnceLock::new(),
+            point,
             bounding: BoundingKernel::compile(&arena, &lifted, target)?,
         })
     }
@@ -147,6 +177,7 @@ impl Program {
             inputs.fill_port(port, bits);
         }
         self.point.run(&self.textures(), inputs, outputs);
+        self.loops.count(outputs, rows.len());
         outputs
     }
 
@@ -164,6 +195,22 @@ impl Program {
         let outputs = self.run(rows, scratch);
         out.clear();
         out.extend((0..rows.len()).map(|row| Vec3::from_array(outputs.floats(row, 0))));
+        if let Some(row) = out.iter().position(|p| !p.is_finite()) {
+            self.not_finite.get_or_init(|| {
+                let Attributes { uv, p, .. } = rows[row];
+                NotFinite { file: self.file.clone(), p, uv: uv.into() }
+            });
+        }
+    }
+
+    /// Loops that were stopped in an evaluation so far.
+    pub fn stopped_loops(&self) -> Option<StoppedLoops> {
+        self.loops.stopped()
+    }
+
+    /// A place at which a displaced position was not finite so far.
+    pub fn not_finite(&self) -> Option<&NotFinite> {
+        self.not_finite.get()
     }
 
     /// Computes displacements, without the position.
@@ -235,5 +282,8 @@ fn displaced(displacement: &Function, results: usize) -> Function {
     let outputs: Vec<_> =
         (0..3).map(|k| builder.op(Op::Add, &[position[k], offset[k]])).chain(offset).collect();
     let names = ["p.x", "p.y", "p.z", "d.x", "d.y", "d.z"].map(str::to_owned);
-    builder.finish(names.into_iter().zip(outputs))
+    // Whether a loop was stopped may follow.
+    let others = std::iter::zip(&displacement.outputs, values).skip(results);
+    let others: Vec<_> = others.map(|(port, value)| (port.name.clone(), value)).collect();
+    builder.finish(names.into_iter().zip(outputs).chain(others))
 }

@@ -293,6 +293,27 @@ fn results_do_not_depend_on_threads() {
 }
 
 #[test]
+fn stopped_loops_and_holes_are_noted() {
+    let surface = |body: &str| {
+        let source = format!("fn displace(uv: vec2f, p: vec3f, n: vec3f) -> f32 {{\n{body} }}");
+        try_displace(&source, &[], octahedron(false), 0.05, &Transform::IDENTITY).unwrap()
+    };
+    let whole = surface("return 0.1 * sin(9.0 * p.x);");
+    whole.tessellate().unwrap();
+    assert_eq!((whole.stopped_loops(), whole.not_finite()), (None, None));
+    let endless =
+        surface("var x = 0.0; loop { x += 0.1; if p.x < 0.2 && x > 1.0 { break; } }\nreturn 0.1;");
+    endless.tessellate().unwrap();
+    let stopped = endless.stopped_loops().expect("it never ends for some vertices");
+    assert!(stopped.evaluations > 0 && stopped.location == "test.wgsl:2", "{stopped:?}");
+    // No vertices of the mesh are there, and bounds are those of all other values.
+    let hole = surface("return select(0.1, sqrt(-p.x), p.x > 0.21 && p.x < 0.28);");
+    let _ = hole.tessellate();
+    let NotFinite { file, p, .. } = hole.not_finite().expect("a square root of a negative number");
+    assert!(file == "test.wgsl" && p.x > 0.2 && p.x < 0.29, "{p}");
+}
+
+#[test]
 fn meshes_that_cannot_be_displaced_are_errors() {
     let error = |source: &str, edge_length: f32| {
         try_displace(source, &[], octahedron(false), edge_length, &Transform::IDENTITY)

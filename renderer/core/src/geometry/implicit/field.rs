@@ -3,6 +3,7 @@
 //! One point shader computes the field and its gradient. The kernels for values, for gradients and
 //! for bounds are made from it, so the bounds contain the very floats that the ray test sees.
 
+use super::super::argument_with_fact;
 use super::super::scratch::ScratchId;
 use super::search::{Interval, MAX_STEPS, PARTS};
 use glam::BVec3;
@@ -18,9 +19,10 @@ use lightbound_shader::lift::{self, Options};
 use lightbound_shader::passes::derivative::{self, DerivativeError};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{
-    Arena, Batch, CompileError, Kernel, Settings, Shader, ShaderError, Target, passes,
+    Arena, Batch, CompileError, Kernel, Settings, Shader, ShaderError, Target, VectorFact, passes,
 };
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why an implicit surface cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +39,14 @@ pub enum ImplicitError {
     /// The shader is no field.
     #[error("the shader has no `fn field(p: vec3f, m: Params) -> f32`")]
     NoField,
+    /// An argument has a fact, which the renderer does not heed.
+    #[error("the argument `{name}` of `field` cannot be declared `fact: {}`", fact.name())]
+    Fact {
+        /// Name of the argument.
+        name: String,
+        /// The fact.
+        fact: VectorFact,
+    },
     /// The shader reads textures.
     #[error("the shader reads the texture `{0}`, which implicit surfaces do not support")]
     Texture(String),
@@ -64,6 +74,8 @@ pub(super) struct Field {
     /// Outputs: the field and its gradient.
     bounding: BoundingKernel,
     scratch: ScratchId,
+    /// Number of ray tests whose hit only touches the surface.
+    touching: AtomicU64,
 }
 
 /// Bounds on the field and its gradient over a box.
@@ -100,6 +112,9 @@ impl Field {
         if shader.function_name() != "field" || shader.output_names() != ["field"] {
             return Err(ImplicitError::NoField);
         }
+        if let Some((argument, fact)) = argument_with_fact(shader) {
+            return Err(ImplicitError::Fact { name: argument.to_owned(), fact });
+        }
         if let Some(texture) = shader.textures().first() {
             return Err(ImplicitError::Texture(texture.clone()));
         }
@@ -130,6 +145,7 @@ impl Field {
             gradient: compile(&outputs[1..])?,
             bounding: BoundingKernel::compile(&arena, &lifted, target)?,
             scratch: ScratchId::new(),
+            touching: AtomicU64::new(0),
         };
         let cells = field.find_cells();
         Ok(Field { cells, ..field })
@@ -187,6 +203,16 @@ impl Field {
             intervals: vec![],
         };
         self.scratch.with(create, f)
+    }
+
+    /// Counts a hit that only touches the surface.
+    pub fn count_touching(&self) {
+        self.touching.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Number of hits so far that only touch the surface.
+    pub fn touching(&self) -> u64 {
+        self.touching.load(Ordering::Relaxed)
     }
 
     /// Evaluates the field at any number of points.

@@ -85,8 +85,16 @@ impl Implicit {
 
     pub(super) fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
         let (ray, root) = self.root(element, ray)?;
+        if !root.is_exact {
+            self.field.count_touching();
+        }
         let p = ray.at(root.s);
         Some(ShapeHit { t: ray.t(root.s), u: p.x, v: p.y, w: p.z })
+    }
+
+    /// Number of ray tests so far whose hit only touches the surface.
+    pub fn touching_hits(&self) -> u64 {
+        self.field.touching()
     }
 
     /// Returns the first zero in a cell, and the ray in object space.

@@ -177,6 +177,35 @@ fn double_roots_touch() {
 }
 
 #[test]
+fn touching_hits_are_counted_apart() {
+    let count = |expression: &str| {
+        let shape = implicit(expression);
+        let mut touching = 0;
+        for i in 0..60 {
+            for element in 0..shape.len() {
+                let ray = random_ray(i);
+                touching +=
+                    u64::from(shape.root(element, &ray).is_some_and(|(_, root)| !root.is_exact));
+                shape.intersect(element, &ray);
+            }
+        }
+        assert_eq!(shape.touching_hits(), touching, "{expression}");
+        touching
+    };
+    assert_eq!(count(SPHERE), 0);
+    assert!(count("(dot(p, p) - 2.25) * (dot(p, p) - 2.25)") > 10);
+}
+
+#[test]
+fn arguments_with_facts_are_errors() {
+    let source = "fn field(/** fact: sorted */ p: vec3f) -> f32 { return p.x; }";
+    let shader = Shader::parse("test.wgsl", source).unwrap();
+    let implicit = Implicit::new(&shader, &Settings::default(), &[], BOX, &Transform::IDENTITY);
+    let error = implicit.unwrap_err().to_string();
+    assert_eq!(error, "the argument `p` of `field` cannot be declared `fact: sorted`");
+}
+
+#[test]
 fn surfaces_with_a_transform_are_on_their_rays() {
     let source = "struct Params { radius: f32 }
         fn field(p: vec3f, m: Params) -> f32 { return length(p) - m.radius; }";

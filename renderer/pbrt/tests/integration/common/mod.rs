@@ -89,8 +89,8 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
 /// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
 /// longitude `globe.pfm`, a normal map `normals.pfm`, an image
 /// with one channel `height.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a
-/// shader with a texture `lamp.wgsl`, a field `ball.wgsl`, a displacement
-/// `bumps.wgsl`, a triangle `good.ply`, and the index of
+/// shader with a texture `lamp.wgsl`, a field `ball.wgsl`, a displacement `bumps.wgsl`, two that
+/// cannot be used, `flat.wgsl` and `sorted.wgsl`, a triangle `good.ply`, and the index of
 /// refraction of a glass `good.spd`.
 pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
@@ -121,6 +121,11 @@ pub fn write_test_files(folder: &Path) {
                  fn displace(uv: vec2f, p: vec3f, n: vec3f, m: Params) -> f32 {\n\
                  return m.height / (p.x + 2.0);\n}\n";
     std::fs::write(folder.join("bumps.wgsl"), bumps).unwrap();
+    let flat = "fn displace(uv: vec2f, p: vec3f) -> f32 { return p.x; }\n";
+    std::fs::write(folder.join("flat.wgsl"), flat).unwrap();
+    let sorted = "fn displace(uv: vec2f, /** fact: sorted */ p: vec3f, n: vec3f) -> f32 {\n\
+                  return p.x;\n}\n";
+    std::fs::write(folder.join("sorted.wgsl"), sorted).unwrap();
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
     std::fs::write(folder.join("good.ply"), ply).unwrap();

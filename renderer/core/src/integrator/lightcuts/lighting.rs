@@ -11,7 +11,7 @@ use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
 use lightbound_math::direction_box::Lanes;
 use lightbound_math::sampling::{RandomStream, hash, luminance};
-use lightbound_math::{Ray, Vec3, Viewpoint, vec3};
+use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, vec3};
 use std::time::Instant;
 
 /// A shading point.
@@ -51,7 +51,7 @@ pub(super) struct Lighting<'a> {
     /// The lights of the scene, if [`Lights::have_masks`].
     masked_lights: Option<&'a Lights>,
     /// Whether bounds are checked against single lights.
-    check_bounds: bool,
+    pub check_bounds: bool,
     pending: Vec<PendingLight>,
     directions: Vec<Vec3>,
     unit_radiance: Vec<Vec3>,
@@ -93,22 +93,48 @@ impl<'a> Lighting<'a> {
         }
     }
 
+    /// Returns the diagonal of the scene's bounding box.
+    pub fn scene_size(&self) -> f32 {
+        let bounds = self.scene.accel.bounds();
+        (bounds.max - bounds.min).length()
+    }
+
     /// Returns upper bounds on the luminance that the point reflects from each child of a node.
     /// Bounds may be infinite.
     pub fn bound(&mut self, point: &ShadingPoint<'_>, kind: LightKind, index: u32) -> [f32; WIDTH] {
         let start = point.is_timed.then(Instant::now);
-        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
+        let node = self.tree.node(index);
         let factors = node.geometric_bounds(kind, point.surface.p);
         let boxes = match kind {
             LightKind::Directional => point.view.to_directions(&node.axis, &node.cos_angle),
             LightKind::Omni | LightKind::Oriented => point.view.to_positions(&node.lo, &node.hi),
         };
         let s = self.material.bound(&boxes);
-        self.counts.bound_evaluations += node.len() as u64;
         if self.check_bounds {
             self.check(point, node, &factors, &s);
         }
-        let (p, min_extinction) = (point.surface.p, self.min_extinction);
+        let p = Aabb { min: point.surface.p, max: point.surface.p };
+        let bounds = self.products(p, Vec3::ONE, (kind, index), &factors, &s);
+        if let Some(start) = start {
+            self.counts.times.bounds += start.elapsed();
+        }
+        bounds
+    }
+
+    /// Returns upper bounds on the luminance that points in the box `p`, with a total weight of
+    /// `weight`, reflect from each child of a node. `factors` and `s` bound the geometric factor and
+    /// the material. Bounds may be infinite.
+    pub fn products(
+        &mut self,
+        p: Aabb,
+        weight: Vec3,
+        (kind, index): (LightKind, u32),
+        factors: &[f32; WIDTH],
+        s: &[[f32; WIDTH]; 3],
+    ) -> [f32; WIDTH] {
+        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
+        self.counts.bound_evaluations += node.len() as u64;
+        let min_extinction = self.min_extinction;
         let transmittance = |slot: usize| match kind {
             _ if min_extinction == 0.0 => 1.0,
             LightKind::Directional => 0.0,
@@ -119,22 +145,17 @@ impl<'a> Lighting<'a> {
         };
         let bound = |slot: usize| {
             let [reflected, intensity] =
-                [&s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
-            let luminance_bound = luminance(product(reflected, intensity));
+                [s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
+            let luminance_bound = luminance(product(product(reflected, weight), intensity));
             if luminance_bound == 0.0 || factors[slot] == 0.0 {
                 0.0
             } else {
                 luminance_bound * factors[slot] * ROUNDING_FACTOR * transmittance(slot)
             }
         };
-        let bounds =
-            std::array::from_fn(
-                |slot| if slot < node.len() { nan_to_infinity(bound(slot)) } else { 0.0 },
-            );
-        if let Some(start) = start {
-            self.counts.times.bounds += start.elapsed();
-        }
-        bounds
+        std::array::from_fn(
+            |slot| if slot < node.len() { nan_to_infinity(bound(slot)) } else { 0.0 },
+        )
     }
 
     /// Returns the reflected radiance of each light, scaled to an intensity of 1. It includes
@@ -266,7 +287,7 @@ impl<'a> Lighting<'a> {
     }
 
     /// Returns a pseudorandom light below a child.
-    fn random_light(&self, mut child: Child, mut seed: u32) -> u32 {
+    pub fn random_light(&self, mut child: Child, mut seed: u32) -> u32 {
         loop {
             match child {
                 Child::Leaf(light) => return light,
@@ -289,9 +310,9 @@ fn min_extinction(scene: &Scene) -> f32 {
     medium.filter(|_| !separates).map_or(0.0, Medium::min_extinction)
 }
 
-/// Returns an upper bound on the transmittance between `p` and a box.
-fn max_transmittance(min_extinction: f32, p: Vec3, lo: Vec3, hi: Vec3) -> f32 {
-    let outside = (lo - p).max(p - hi).max(Vec3::ZERO);
+/// Returns an upper bound on the transmittance between two boxes.
+fn max_transmittance(min_extinction: f32, p: Aabb, lo: Vec3, hi: Vec3) -> f32 {
+    let outside = (lo - p.max).max(p.min - hi).max(Vec3::ZERO);
     let distance = outside.length() * (1.0 - 8.0 * f32::EPSILON);
     libm::expf(-min_extinction * distance) * (1.0 + 8.0 * f32::EPSILON)
 }

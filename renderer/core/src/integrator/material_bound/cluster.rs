@@ -44,17 +44,9 @@ impl<'a> ClusterBuffers<'a> {
         let (boxes, limits) = (BoxBatch::new(kernel, LANES), BoundsBatch::new(kernel, LANES));
         ClusterBuffers { kernel, boxes, limits }
     }
-
-    fn bound(&mut self, textures: &[&Texture], directions: &DirectionBoxes) -> [Lanes; 3] {
-        for (port, (lo, hi)) in std::iter::zip(&directions.lo, &directions.hi).enumerate() {
-            self.boxes.set_all(port, lo, hi);
-        }
-        self.kernel.run(textures, &self.boxes, &mut self.limits);
-        super::upper_bounds(&self.limits)
-    }
 }
 
-impl BoundEvaluator<'_> {
+impl<'a> BoundEvaluator<'a> {
     /// Returns the shader of the shading point, and its words: the outgoing direction and the
     /// material parameters.
     pub fn shading_point(&self) -> (usize, &[u32]) {
@@ -75,23 +67,34 @@ impl BoundEvaluator<'_> {
         inputs[WO_PORT..].iter().map(|port| port.ty)
     }
 
-    /// Returns upper bounds like [`Self::bound`], over all shading points whose words are within
-    /// `endpoints`. The shading point stays.
+    /// Sets the cluster of shading points of a shader: their words are within `endpoints`. The
+    /// shading point stays.
     ///
     /// # Panics
     /// If the bounds were not compiled for clusters of shading points.
-    pub fn bound_cluster(
-        &mut self,
-        shader: usize,
-        endpoints: &[Endpoints],
-        directions: &DirectionBoxes,
-    ) -> [Lanes; 3] {
-        let KernelBuffers { cluster, textures, .. } = self.buffers(shader);
-        let cluster = cluster.as_mut().expect("the bounds are compiled for clusters");
+    pub fn begin_cluster(&mut self, shader: usize, endpoints: &[Endpoints]) {
+        let boxes = &mut self.cluster_buffers(shader).0.boxes;
         for (port, &endpoints) in (WO_PORT..).zip(endpoints) {
-            cluster.boxes.fill_interval(port, endpoints);
+            boxes.fill_interval(port, endpoints);
         }
-        cluster.bound(textures, directions)
+    }
+
+    /// Returns upper bounds like [`Self::bound`], over all shading points of the cluster of a shader.
+    ///
+    /// # Panics
+    /// As for [`Self::begin_cluster`].
+    pub fn bound_cluster(&mut self, shader: usize, directions: &DirectionBoxes) -> [Lanes; 3] {
+        let (cluster, textures) = self.cluster_buffers(shader);
+        for (port, (lo, hi)) in std::iter::zip(&directions.lo, &directions.hi).enumerate() {
+            cluster.boxes.set_all(port, lo, hi);
+        }
+        cluster.kernel.run(textures, &cluster.boxes, &mut cluster.limits);
+        super::upper_bounds(&cluster.limits)
+    }
+
+    fn cluster_buffers(&mut self, shader: usize) -> (&mut ClusterBuffers<'a>, &[&'a Texture]) {
+        let KernelBuffers { cluster, textures, .. } = self.buffers(shader);
+        (cluster.as_mut().expect("the bounds are compiled for clusters"), textures)
     }
 }
 
@@ -144,7 +147,8 @@ mod tests {
                 }
             }
             for evaluator in &mut evaluators {
-                let upper = evaluator.bound_cluster(shader, &endpoints, boxes);
+                evaluator.begin_cluster(shader, &endpoints);
+                let upper = evaluator.bound_cluster(shader, boxes);
                 for words in &words {
                     evaluator.begin_with_words(shader, words);
                     assert_eq!(evaluator.shading_point(), (shader, &words[..]));

@@ -22,6 +22,8 @@ pub struct Group<'a, 'b> {
     points: &'a GatherPoints,
     /// The shading point of the material.
     current: Option<u32>,
+    /// The cluster of the material.
+    current_cluster: Option<u32>,
     is_timed: bool,
 }
 
@@ -32,7 +34,7 @@ impl<'a, 'b> Group<'a, 'b> {
         tree: &'a GatherTree,
         is_timed: bool,
     ) -> Group<'a, 'b> {
-        Group { lighting, tree, points, current: None, is_timed }
+        Group { lighting, tree, points, current: None, current_cluster: None, is_timed }
     }
 
     /// Sets the shading point of the material.
@@ -66,9 +68,13 @@ impl<'a, 'b> Group<'a, 'b> {
             self.begin(cluster.representative);
             self.lighting.material.bound(&boxes)
         } else {
-            self.lighting.material.bound_cluster(cluster.shader, tree.endpoints(cluster), &boxes)
+            let material = &mut self.lighting.material;
+            if self.current_cluster != Some(gather) {
+                material.begin_cluster(cluster.shader, tree.endpoints(cluster));
+                self.current_cluster = Some(gather);
+            }
+            material.bound_cluster(cluster.shader, &boxes)
         };
-        // `bound_cluster` selects no shading point, but buffers of another shader.
         if self.lighting.check_bounds {
             self.check(cluster, lights, &factors, &s);
         }

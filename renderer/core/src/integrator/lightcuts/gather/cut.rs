@@ -15,7 +15,7 @@ use super::tree::GatherTree;
 use crate::light_tree::{Child, LightKind, WIDTH};
 use glam::DVec3;
 use lightbound_math::Vec3;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 /// Computes cuts with bounded errors. Buffers are reused.
 #[derive(Default)]
@@ -31,6 +31,9 @@ pub struct GatherCut {
     /// For each gather node, the radiance that each of its points reflects from the lights of its
     /// pairs.
     radiance: Vec<DVec3>,
+    /// Bounds on the pairs of parts of refined gather clusters with all children of a light node,
+    /// since pairs with siblings are often refined in the same way.
+    sibling_bounds: HashMap<[u32; 2], [f32; WIDTH]>,
 }
 
 /// A pair that can be refined.
@@ -58,6 +61,7 @@ impl GatherCut {
     pub fn compute(&mut self, group: &mut Group<'_, '_>, criteria: &StopCriteria) -> GatherResult {
         self.heap.clear();
         self.pairs.clear();
+        self.sibling_bounds.clear();
         (self.estimate, self.exact_estimate, self.errors, self.size) =
             (DVec3::ZERO, DVec3::ZERO, ErrorSum::default(), 0);
         self.radiance.clear();
@@ -180,7 +184,8 @@ impl GatherCut {
         let light = refined.light.representative(group);
         let shaded = group.tree.node(refined.gather).representative;
         for gather in children {
-            let error = group.bound(gather, kind, parent)[slot];
+            let bounds = self.sibling_bounds.entry([gather, parent]);
+            let error = bounds.or_insert_with(|| group.bound(gather, kind, parent))[slot];
             if error > 0.0 {
                 let point = group.tree.node(gather).representative;
                 let unit_radiance = match point == shaded {
@@ -269,7 +274,7 @@ impl Refinement {
                         (size_b / distance, size_a / distance + cluster.spread)
                     }
                 };
-                if gather_variation > GATHER_PREFERENCE * light_variation {
+                if gather_variation > *GATHER_PREFERENCE * light_variation {
                     Refinement::Gather(children)
                 } else {
                     Refinement::Light(node)
@@ -280,7 +285,9 @@ impl Refinement {
 }
 
 /// How much more gather points must vary than lights.
-const GATHER_PREFERENCE: f32 = 1.0;
+static GATHER_PREFERENCE: std::sync::LazyLock<f32> = std::sync::LazyLock::new(|| {
+    std::env::var("GP").ok().and_then(|s| s.parse().ok()).unwrap_or(1.0)
+});
 
 #[cfg(test)]
 mod tests {

@@ -274,7 +274,7 @@ impl Refinement {
                         (size_b / distance, size_a / distance + cluster.spread)
                     }
                 };
-                if gather_variation > *GATHER_PREFERENCE * light_variation {
+                if gather_variation > light_variation {
                     Refinement::Gather(children)
                 } else {
                     Refinement::Light(node)
@@ -283,11 +283,6 @@ impl Refinement {
         }
     }
 }
-
-/// How much more gather points must vary than lights.
-static GATHER_PREFERENCE: std::sync::LazyLock<f32> = std::sync::LazyLock::new(|| {
-    std::env::var("GP").ok().and_then(|s| s.parse().ok()).unwrap_or(1.0)
-});
 
 #[cfg(test)]
 mod tests {

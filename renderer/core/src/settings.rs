@@ -188,6 +188,11 @@ impl LightcutsSettings {
 
     /// Maximum number of samples that share a cut. A thread holds those of a tile at a time.
     pub const MAX_GATHER: u32 = 256;
+
+    /// Returns whether `samples` can be the number of samples that share a cut.
+    pub fn allows_gather(samples: u32) -> bool {
+        samples.is_power_of_two() && samples <= Self::MAX_GATHER
+    }
 }
 
 impl Default for LightcutsSettings {

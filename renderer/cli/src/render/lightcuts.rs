@@ -8,7 +8,7 @@ use lightbound::settings::{
     BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName,
 };
 use lightbound_image::write::Attribute;
-use lightbound_pbrt::build::{LightcutsOverrides, is_gather};
+use lightbound_pbrt::build::LightcutsOverrides;
 
 /// Options of the lightcuts integrator, which override the scene's settings.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -72,7 +72,7 @@ fn parse_error(text: &str) -> Result<f32, String> {
 fn parse_gather(text: &str) -> Result<u32, String> {
     let expected =
         || format!("expected a power of two from 1 to {}, as in 16", LightcutsSettings::MAX_GATHER);
-    text.parse().ok().filter(|&n| is_gather(n)).ok_or_else(expected)
+    text.parse().ok().filter(|&n| LightcutsSettings::allows_gather(n)).ok_or_else(expected)
 }
 
 impl LightcutsArgs {

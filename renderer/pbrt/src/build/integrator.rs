@@ -279,11 +279,14 @@ fn lightcuts(
     let mode = choice(entity, "mode")?;
     let cut_size = count("cutsize", 64, MAX_CUT)?;
     let gather = p.int("gather")?.unwrap_or(1);
-    let gather = u32::try_from(gather).ok().filter(|&n| is_gather(n)).ok_or_else(|| {
-        let message = format!("\"gather\" is {gather}");
-        let help = format!("give a power of two from 1 to {}", LightcutsSettings::MAX_GATHER);
-        entity.param_error("gather", message).help(help)
-    })?;
+    let gather = u32::try_from(gather)
+        .ok()
+        .filter(|&n| LightcutsSettings::allows_gather(n))
+        .ok_or_else(|| {
+            let message = format!("\"gather\" is {gather}");
+            let help = format!("give a power of two from 1 to {}", LightcutsSettings::MAX_GATHER);
+            entity.param_error("gather", message).help(help)
+        })?;
     let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
     let (area_points, environment_points) = (points("areapoints")?, points("skypoints")?);
     let cut = match overrides.mode.unwrap_or(mode) {
@@ -302,11 +305,6 @@ fn lightcuts(
         area_points: overrides.area_points.unwrap_or(area_points),
         environment_points: overrides.environment_points.unwrap_or(environment_points),
     })
-}
-
-/// Returns whether a number of samples can share a cut.
-pub fn is_gather(samples: u32) -> bool {
-    samples.is_power_of_two() && samples <= LightcutsSettings::MAX_GATHER
 }
 
 /// Parses a parameter as a [`Choice`].

@@ -32,7 +32,7 @@ use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
 use super::inputs::InputFiles;
 use glam::{DAffine3, DVec3};
-pub use integrator::{LightcutsOverrides, PathOverrides, is_gather};
+pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
 use lightbound::choice::Choice;

@@ -241,10 +241,10 @@ impl Builder<'_> {
             for (k, axis) in other.axes().into_iter().enumerate() {
                 let margin = (axis.as_dvec3() - axes[k]).length() + skew + ROUNDING_MARGIN;
                 // A NaN has no bound.
-                margins[k] = if margin <= margins[k] { margins[k] } else { margin };
+                margins[k] = margins[k].max(if margin < 2.0 { margin } else { 2.0 });
             }
         }
-        margins.map(|margin| if margin < 2.0 { (margin as f32).next_up() } else { 2.0 })
+        margins.map(|margin| (margin as f32).next_up())
     }
 }
 

@@ -4,7 +4,7 @@ use super::Args;
 use super::scene::scene_text;
 use lightbound::integrator::{self, CutTimes, Integrator};
 use lightbound::render::{RenderOptions, render_with};
-use lightbound::settings::{BoundMode, Cut, ErrorMode, Method};
+use lightbound::settings::{BoundMode, Cut, ErrorMode, LightcutsSettings, Method};
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
@@ -48,15 +48,25 @@ impl CutOptions {
 
 /// Creates an integrator for a scene: builds its trees and compiles its bounds.
 pub fn integrator(loaded: &mut LoadedScene, options: &CutOptions) -> Box<dyn Integrator> {
+    integrator_with(loaded, |settings| {
+        settings.cut = Cut::Deterministic {
+            error: options.error,
+            error_mode: options.mode,
+            max_cut: options.max_cut,
+        };
+        settings.bounds = options.bounds;
+    })
+}
+
+/// Creates an integrator for a scene after its settings are changed.
+pub fn integrator_with(
+    loaded: &mut LoadedScene,
+    change: impl FnOnce(&mut LightcutsSettings),
+) -> Box<dyn Integrator> {
     let Method::Lightcuts(settings) = &mut loaded.settings.integrator.method else {
         unreachable!("the scenes use lightcuts")
     };
-    settings.cut = Cut::Deterministic {
-        error: options.error,
-        error_mode: options.mode,
-        max_cut: options.max_cut,
-    };
-    settings.bounds = options.bounds;
+    change(settings);
     integrator::new(&loaded.scene, &loaded.settings.integrator)
         .unwrap_or_else(|error| panic!("{error}"))
 }
@@ -72,6 +82,10 @@ pub struct CutMeasurement {
     pub median: f64,
     /// Fraction of the cuts that reached the maximum size.
     pub capped: f64,
+    /// Number of cluster bounds.
+    pub bound_evaluations: u64,
+    /// Number of shadow rays.
+    pub shadow_rays: u64,
     /// CPU time of rendering, seconds.
     pub cpu_seconds: f64,
     /// Breakdown of the lighting time over all rounds: wall-clock time, sampled at some shading
@@ -120,6 +134,8 @@ pub fn measure(
         mean,
         median,
         capped: cuts.capped as f64 / count as f64,
+        bound_evaluations: cuts.bound_evaluations,
+        shadow_rays: cuts.shadow_rays,
         cpu_seconds: rendering.cpu.as_secs_f64(),
         times: cuts.times,
         radiance: rendering.image.radiance,

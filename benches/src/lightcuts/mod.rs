@@ -1,13 +1,14 @@
 //! Lightcuts on scenes with many point lights and one material of the library: cost of cuts against
 //! the number of lights, image errors, benefit of bound modes, and time to build trees.
 //!
-//! Each is a table with its targets. A small scene is rendered in process at one sample per pixel.
+//! Cuts of whole pixels are measured on scenes of this repository. Each is a table with its targets. A small scene is rendered in process at one sample per pixel.
 //! CPU times cover rendering only, without loading and building, and are the minimum of interleaved
 //! rounds.
 
 mod bounds;
 mod build;
 mod error;
+mod gather;
 mod growth;
 mod measure;
 mod scene;
@@ -31,7 +32,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = material(), value_name = "NAME")]
     materials: Vec<String>,
 
-    /// Numbers of lights, instead of the defaults of each table
+    /// Numbers of lights, or of samples in the table of whole pixels, instead of the defaults of
+    /// each table
     #[arg(long, value_delimiter = ',', value_name = "N")]
     lights: Vec<NonZeroU32>,
 
@@ -75,6 +77,8 @@ enum Table {
     Bounds,
     /// Time and memory of building trees
     Build,
+    /// Cuts of whole pixels, for scenes of this repository
+    Gather,
 }
 
 impl Table {
@@ -85,6 +89,7 @@ impl Table {
             Table::Error => &[1000],
             Table::Bounds => &[10_000],
             Table::Build => &[1_000_000],
+            Table::Gather => &[4, 16, 64],
         }
     }
 }
@@ -137,6 +142,7 @@ pub fn run(args: &Args) -> ExitCode {
             Table::Error => error::print(args),
             Table::Bounds => bounds::print(args),
             Table::Build => build::print(args),
+            Table::Gather => gather::print(args),
         }
     }
     ExitCode::SUCCESS
@@ -144,8 +150,12 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// Writes the scenes of the tables.
 fn write(args: &Args, folder: &Path) -> ExitCode {
-    let mut sizes: Vec<u32> =
-        args.tables().into_iter().flat_map(|table| args.lights(table)).collect();
+    let mut sizes: Vec<u32> = args
+        .tables()
+        .into_iter()
+        .filter(|&table| table != Table::Gather)
+        .flat_map(|table| args.lights(table))
+        .collect();
     sizes.sort_unstable();
     sizes.dedup();
     for name in args.materials() {
@@ -182,7 +192,7 @@ mod tests {
     #[test]
     fn command_lines_select_tables_materials_and_lights() {
         let all = args(&[]);
-        assert_eq!((all.tables().len(), all.materials().len()), (4, 6));
+        assert_eq!((all.tables().len(), all.materials().len()), (5, 6));
         assert_eq!(all.lights(Table::Error), [1000]);
         let some = args(&["--only", "build,error", "--materials", "ward", "--lights", "7,3"]);
         assert_eq!(

@@ -89,7 +89,7 @@ pub struct Stats {
 /// there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct CutStats {
-    /// Number of cuts, one for each shaded point.
+    /// Number of cuts, one for each shaded point or group of samples.
     pub cuts: u64,
     /// Mean cut size in clusters; null without cuts.
     pub cut_size_mean: Option<f64>,
@@ -97,6 +97,10 @@ pub struct CutStats {
     pub cut_size_median: Option<f64>,
     /// Maximum cut size.
     pub cut_size_max: u32,
+    /// Shading points in cuts of several samples.
+    pub gather_points: u64,
+    /// Pairs of clusters of shading points and of lights in these cuts.
+    pub pairs: u64,
     /// Cuts that reached the maximum cut size.
     pub capped_cuts: u64,
     /// Evaluations of cluster bounds.
@@ -247,6 +251,8 @@ impl CutStats {
             cut_size_mean: counts.sizes.mean(),
             cut_size_median: counts.sizes.median(),
             cut_size_max: counts.sizes.max(),
+            gather_points: counts.gather_points,
+            pairs: counts.pairs,
             capped_cuts: counts.capped,
             bound_evaluations: counts.bound_evaluations,
             shadow_rays: counts.shadow_rays,

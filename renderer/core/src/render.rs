@@ -90,32 +90,50 @@ impl AddAssign for RenderStats {
     }
 }
 
-/// Returns the sample indices of a pass over all tiles; empty after the last pass. The first passes
-/// take few samples per pixel, so that every pixel soon has a sample. From the fourth, passes take
-/// `PASS_SAMPLES`.
-fn pass_samples(index: usize, samples: &Range<u32>) -> Range<u32> {
-    let start = |i: u64| match i {
-        0..=2 => i,
-        _ => (i - 2) * u64::from(PASS_SAMPLES),
-    };
-    let clamp = |n: u64| (u64::from(samples.start) + n).min(samples.end.into()) as u32;
-    clamp(start(index as u64))..clamp(start(index as u64 + 1))
+/// The passes over all tiles. Integrators may render groups of consecutive samples together: no pass
+/// divides a group of the size `group`, a power of two.
+///
+/// The first passes take few samples per pixel, so that every pixel soon has a sample. From the
+/// fourth, passes take `PASS_SAMPLES`. With groups, all passes take at least a group.
+#[derive(Clone, Copy, Debug)]
+struct Passes {
+    group: u32,
 }
 
-/// Returns the first pass that starts with at least `samples` samples per pixel.
-fn pass_after(samples: u32) -> usize {
-    match samples {
-        0..=2 => samples as usize,
-        _ => samples.div_ceil(PASS_SAMPLES) as usize + 2,
+impl Passes {
+    /// Number of first passes of one sample.
+    fn single(self) -> u32 {
+        if self.group == 1 { 2 } else { 0 }
     }
-}
 
-/// Returns the number of passes that are finished once a pixel has `samples` of `total` samples.
-fn finished_passes(samples: u32, total: u32) -> usize {
-    match samples {
-        _ if samples == total => pass_after(total),
-        0..=2 => samples as usize,
-        _ => samples as usize / PASS_SAMPLES as usize + 2,
+    /// Number of samples of a later pass.
+    fn samples_per_pass(self) -> u32 {
+        PASS_SAMPLES.max(self.group)
+    }
+
+    /// Returns the sample indices of a pass; empty after the last pass.
+    fn samples(self, index: usize, samples: &Range<u32>) -> Range<u32> {
+        let (single, per_pass) = (u64::from(self.single()), u64::from(self.samples_per_pass()));
+        let start = |i: u64| if i <= single { i } else { (i - single) * per_pass };
+        let clamp = |n: u64| (u64::from(samples.start) + n).min(samples.end.into()) as u32;
+        clamp(start(index as u64))..clamp(start(index as u64 + 1))
+    }
+
+    /// Returns the first pass that starts with at least `samples` samples per pixel.
+    fn after(self, samples: u32) -> usize {
+        match samples {
+            _ if samples <= self.single() => samples as usize,
+            _ => (samples.div_ceil(self.samples_per_pass()) + self.single()) as usize,
+        }
+    }
+
+    /// Returns the number of passes that are finished once a pixel has `samples` of `total` samples.
+    fn finished(self, samples: u32, total: u32) -> usize {
+        match samples {
+            _ if samples == total => self.after(total),
+            _ if samples <= self.single() => samples as usize,
+            _ => (samples / self.samples_per_pass() + self.single()) as usize,
+        }
     }
 }
 
@@ -208,6 +226,9 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Creates the work of taking `samples` of each pixel in the settings' window.
+    ///
+    /// # Panics
+    /// If the samples are not entire [groups](crate::settings::IntegratorSettings::sample_group).
     pub fn new(
         scene: &'a Scene,
         settings: &'a RenderSettings,
@@ -215,6 +236,9 @@ impl<'a> Work<'a> {
         samples: Range<u32>,
         options: &'a RenderOptions,
     ) -> Work<'a> {
+        let group = settings.integrator.sample_group();
+        let is_aligned = [samples.start, samples.end].iter().all(|n| n.is_multiple_of(group));
+        assert!(is_aligned, "samples {samples:?} are not entire groups of {group}");
         let film = Film::new(settings.window, options.film);
         let resumed = vec![samples.start; film.tiles().len()];
         Work {
@@ -257,12 +281,12 @@ impl<'a> Work<'a> {
 
     /// Resumes earlier work. The film already holds each tile's samples before `tile_ends`.
     fn with_progress(mut self, tile_ends: Vec<u32>, stats: RenderStats) -> Work<'a> {
-        let total = self.samples.len() as u32;
+        let (passes, total) = (self.passes(), self.samples.len() as u32);
         let tiles = tile_ends.len();
         // Jobs before the first unfinished one need not be visited.
         let first_unfinished = |(tile, &end): (usize, &u32)| {
-            let pass = finished_passes(end - self.samples.start, total);
-            if pass == pass_after(total) { pass * tiles } else { pass * tiles + tile }
+            let pass = passes.finished(end - self.samples.start, total);
+            if pass == passes.after(total) { pass * tiles } else { pass * tiles + tile }
         };
         self.jobs =
             tile_ends.iter().enumerate().map(first_unfinished).min().expect("a film has tiles");
@@ -286,7 +310,7 @@ impl<'a> Work<'a> {
 
     /// Returns whether a pixel has more samples than a [`Budget::samples`] of `samples` allows.
     pub fn is_beyond(&self, samples: u32) -> bool {
-        let end = pass_samples(pass_after(samples), &self.samples).start;
+        let end = self.passes().samples(self.passes().after(samples), &self.samples).start;
         self.ends().any(|taken| taken > end)
     }
 
@@ -295,10 +319,14 @@ impl<'a> Work<'a> {
         self.stats
     }
 
+    fn passes(&self) -> Passes {
+        Passes { group: self.settings.integrator.sample_group() }
+    }
+
     /// Returns the end of each tile's samples.
     fn ends(&self) -> impl Iterator<Item = u32> {
         let tiles = self.film.tiles().len();
-        let next = pass_samples(self.jobs / tiles, &self.samples);
+        let next = self.passes().samples(self.jobs / tiles, &self.samples);
         self.resumed.iter().enumerate().map(move |(tile, &resumed)| {
             resumed.max(if tile < self.jobs % tiles { next.end } else { next.start })
         })
@@ -323,10 +351,10 @@ impl<'a> Work<'a> {
     /// Renders until all samples are taken, the budget is spent, or the options stop it.
     pub fn run(&mut self, budget: &Budget) -> StopReason {
         let tiles = self.film.tiles();
-        let passes = pass_after(self.samples.len() as u32);
+        let passes = self.passes().after(self.samples.len() as u32);
         let end = budget
             .samples
-            .map_or(passes, |samples| pass_after(samples).min(passes))
+            .map_or(passes, |samples| self.passes().after(samples).min(passes))
             .saturating_mul(tiles.len());
         let next = AtomicUsize::new(self.jobs);
         let totals = Mutex::new((Counts::default(), 0u64));
@@ -363,7 +391,7 @@ impl<'a> Work<'a> {
                     break;
                 }
                 let (pass, tile) = (job / tiles.len(), job % tiles.len());
-                let mut samples = pass_samples(pass, &self.samples);
+                let mut samples = self.passes().samples(pass, &self.samples);
                 samples.start = samples.start.max(self.resumed[tile]);
                 if samples.is_empty() {
                     continue;
@@ -408,6 +436,28 @@ impl<'a> Work<'a> {
 mod tests {
     use super::*;
 
+    const SINGLE: Passes = Passes { group: 1 };
+
+    #[test]
+    fn passes_do_not_divide_groups() {
+        for group in [2, 4, 8, 64] {
+            let passes = Passes { group };
+            for (start, spp) in [1, 2, 5, 16].into_iter().flat_map(|n| [0, 3].map(|k| (k, n))) {
+                let samples = start * group..(start + spp) * group;
+                let count = passes.after(samples.len() as u32);
+                let all: Vec<_> = (0..count).map(|i| passes.samples(i, &samples)).collect();
+                assert!(all.iter().cloned().flatten().eq(samples.clone()));
+                for (index, pass) in all.iter().enumerate() {
+                    assert!(!pass.is_empty() && pass.start.is_multiple_of(group));
+                    let taken = pass.end - samples.start;
+                    assert_eq!(passes.finished(taken, samples.len() as u32), index + 1);
+                    assert_eq!(passes.after(taken), index + 1);
+                }
+                assert!(passes.samples(count, &samples).is_empty());
+            }
+        }
+    }
+
     #[test]
     fn passes_cover_all_samples_once() {
         for (start, spp) in
@@ -415,22 +465,22 @@ mod tests {
         {
             let samples = start..start + spp;
             let passes: Vec<_> =
-                (0..).map(|i| pass_samples(i, &samples)).take_while(|p| !p.is_empty()).collect();
-            assert_eq!(passes.len(), pass_after(spp));
+                (0..).map(|i| SINGLE.samples(i, &samples)).take_while(|p| !p.is_empty()).collect();
+            assert_eq!(passes.len(), SINGLE.after(spp));
             assert_eq!(
                 passes.into_iter().flatten().collect::<Vec<_>>(),
                 samples.collect::<Vec<_>>()
             );
         }
         assert_eq!(
-            [0, 1, 2, 3, 4].map(|i| pass_samples(i, &(0..9))),
+            [0, 1, 2, 3, 4].map(|i| SINGLE.samples(i, &(0..9))),
             [0..1, 1..2, 2..4, 4..8, 8..9]
         );
         assert_eq!(
-            [0, 1, 2, 3, 4].map(|i| pass_samples(i, &(6..11))),
+            [0, 1, 2, 3, 4].map(|i| SINGLE.samples(i, &(6..11))),
             [6..7, 7..8, 8..10, 10..11, 11..11]
         );
-        assert!(pass_samples(1 << 40, &(0..u32::MAX)).is_empty());
+        assert!(SINGLE.samples(1 << 40, &(0..u32::MAX)).is_empty());
     }
 
     #[test]
@@ -438,7 +488,11 @@ mod tests {
         for (requested, taken) in
             [(0, 0), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (16, 16), (17, 20)]
         {
-            assert_eq!(pass_samples(pass_after(requested), &(0..100)).start, taken, "{requested}");
+            assert_eq!(
+                SINGLE.samples(SINGLE.after(requested), &(0..100)).start,
+                taken,
+                "{requested}"
+            );
         }
     }
 
@@ -447,9 +501,9 @@ mod tests {
         for total in 1..30 {
             let samples = 7..7 + total;
             for taken in 0..=total {
-                let is_finished = |&pass: &usize| pass_samples(pass, &samples).end <= 7 + taken;
-                let expected = (0..pass_after(total)).take_while(is_finished).count();
-                assert_eq!(finished_passes(taken, total), expected, "{taken} of {total}");
+                let is_finished = |&pass: &usize| SINGLE.samples(pass, &samples).end <= 7 + taken;
+                let expected = (0..SINGLE.after(total)).take_while(is_finished).count();
+                assert_eq!(SINGLE.finished(taken, total), expected, "{taken} of {total}");
             }
         }
     }

@@ -92,6 +92,16 @@ pub struct IntegratorSettings {
     pub method: Method,
 }
 
+impl IntegratorSettings {
+    /// Returns the number of consecutive samples of a pixel that are rendered together.
+    pub fn sample_group(&self) -> u32 {
+        match &self.method {
+            Method::Lightcuts(settings) => settings.gather,
+            Method::Path(_) | Method::AmbientOcclusion(_) => 1,
+        }
+    }
+}
+
 impl Default for IntegratorSettings {
     /// Path tracing with up to five scattering events.
     fn default() -> IntegratorSettings {
@@ -162,6 +172,9 @@ pub struct LightcutsSettings {
     pub bounds: BoundMode,
     /// Whether each computed bound is checked against the light that it bounds.
     pub check_bounds: bool,
+    /// Number of consecutive samples of a pixel that share a cut, a power of two up to
+    /// [`Self::MAX_GATHER`]; 1 computes a cut for each shading point.
+    pub gather: u32,
     /// Approximate number of points that represent all area lights; each light has at least one.
     pub area_points: u32,
     /// Approximate number of directions that represent all environment lights; each light has at
@@ -187,6 +200,14 @@ pub struct VirtualLightSettings {
 impl LightcutsSettings {
     /// Maximum number of points or directions. Trees of this size take some gigabytes.
     pub const MAX_POINTS: u32 = 1 << 24;
+
+    /// Maximum number of samples that share a cut. A thread holds those of a tile at a time.
+    pub const MAX_GATHER: u32 = 256;
+
+    /// Returns whether `samples` can be the number of samples that share a cut.
+    pub fn allows_gather(samples: u32) -> bool {
+        samples.is_power_of_two() && samples <= Self::MAX_GATHER
+    }
 }
 
 impl Default for LightcutsSettings {
@@ -196,6 +217,7 @@ impl Default for LightcutsSettings {
             cut: Cut::Deterministic { error: 0.02, error_mode: ErrorMode::Cluster, max_cut: 1000 },
             bounds: BoundMode::Related,
             check_bounds: false,
+            gather: 1,
             area_points: 1024,
             environment_points: 1024,
             virtual_lights: None,

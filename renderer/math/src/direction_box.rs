@@ -73,6 +73,14 @@ impl DirectionBoxes {
         std::array::from_fn(|k| [self.lo[k][lane], self.hi[k][lane]])
     }
 
+    /// Extends all boxes by `margins` along x, y and z, within [−1, 1]³.
+    pub fn widen(&mut self, margins: [f32; 3]) {
+        for (k, margin) in margins.into_iter().enumerate() {
+            self.lo[k].iter_mut().for_each(|lo| *lo = greater(*lo - margin, -1.0));
+            self.hi[k].iter_mut().for_each(|hi| *hi = lesser(*hi + margin, 1.0));
+        }
+    }
+
     /// Sets the bounds of one box.
     #[inline(always)]
     fn set(&mut self, lane: usize, bounds: [[f32; 2]; 3]) {
@@ -129,6 +137,12 @@ impl Viewpoint {
     /// Returns the axes of the frame, with the normal flipped to the viewpoint's side.
     pub fn axes(&self) -> [Vec3; 3] {
         self.axes.map(Vec3::from_array)
+    }
+
+    /// Returns how far products of the axes are from those of an orthonormal frame; infinite if the
+    /// axes are too far from orthonormal for bounds.
+    pub fn skew(&self) -> f32 {
+        self.skew
     }
 
     /// Computes [`Frame::local_direction`] in the frame of this viewpoint.

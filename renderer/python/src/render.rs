@@ -46,6 +46,10 @@ pub fn render<'py>(
     let Scene { scene, settings } = scene.get();
     let mut settings = settings.clone();
     settings.sampling.spp = spp.map_or(Ok(settings.sampling.spp), samples)?;
+    let group = settings.integrator.sample_group();
+    if !settings.sampling.spp.is_multiple_of(group) {
+        return Err(plain(format!("`spp` is no multiple of the scene's \"gather\", {group}")));
+    }
     settings.sampling.seed = integer::optional("seed", seed)?.unwrap_or(settings.sampling.seed);
     let time_limit = time_limit.map(|seconds| {
         let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());

@@ -576,6 +576,18 @@ impl BoxBatch {
         self.batch.fill_port(port, bits);
     }
 
+    /// Sets an interval input to the same endpoints in all boxes, given by their bits.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the input is a scalar.
+    pub fn fill_interval(&mut self, input: usize, [lo, hi]: [u32; 2]) {
+        let (port, interval) = self.inputs[input];
+        assert!(interval, "input {input} is a scalar");
+        self.batch.fill_port(port, lo);
+        self.batch.fill_port(port + 1, hi);
+    }
+
     /// Wraps a batch in the layout of the kernel's inputs.
     pub fn from_batch(kernel: &BoundingKernel, batch: Batch) -> BoxBatch {
         BoxBatch { batch, inputs: kernel.inputs.clone() }

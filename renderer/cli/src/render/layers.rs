@@ -53,7 +53,8 @@ pub enum LayerName {
     /// Light of each lightgroup of the scene, as light_NAME
     #[value(name = "lightgroups")]
     LightGroups,
-    /// Integrator lightcuts: cut_size, bound_evaluations, shadow_rays and error_bound
+    /// Integrator lightcuts: cut_size (with --gather: gather_points and pairs), bound_evaluations,
+    /// shadow_rays and error_bound
     Cuts,
     /// Scenes with participating media: collisions, null_collisions, and medium_cells, the cells
     /// of majorant trees that camera rays cross
@@ -107,7 +108,7 @@ impl Args {
     /// # Errors
     /// If `--layers` names layers that the integrator does not have, or too many.
     pub(super) fn exr_film(&self, available: AvailableLayers) -> Result<FilmOptions, Error> {
-        if self.layers.contains(&LayerName::Cuts) && !available.has_channel("cut_size") {
+        if self.layers.contains(&LayerName::Cuts) && !available.has_channel("error_bound") {
             return Err(Error::option(
                 "--layers cuts needs the integrator lightcuts",
                 "leave `cuts` out, or add --integrator lightcuts",

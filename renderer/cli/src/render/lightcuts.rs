@@ -36,6 +36,11 @@ pub struct LightcutsArgs {
     #[arg(long, value_name = "N", value_parser = integer(1..=MAX_COUNT))]
     cut_size: Option<u32>,
 
+    /// Number of consecutive samples of a pixel that share a cut through pairs of clusters of shading
+    /// points and of lights, a power of two [default: the scene's, or 1]
+    #[arg(long, value_name = "N", value_parser = parse_gather)]
+    gather: Option<u32>,
+
     /// Approximate number of points that represent all area lights [default: the scene's, or 1024]
     #[arg(long, value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     area_points: Option<u32>,
@@ -83,6 +88,13 @@ fn parse_distance(text: &str) -> Result<f32, String> {
     x.ok_or_else(|| "expected a positive number".into())
 }
 
+/// Parses a number of samples that share a cut.
+fn parse_gather(text: &str) -> Result<u32, String> {
+    let expected =
+        || format!("expected a power of two from 1 to {}, as in 16", LightcutsSettings::MAX_GATHER);
+    text.parse().ok().filter(|&n| LightcutsSettings::allows_gather(n)).ok_or_else(expected)
+}
+
 impl LightcutsArgs {
     /// Overrides of the scene's settings.
     pub fn overrides(&self) -> LightcutsOverrides {
@@ -92,6 +104,7 @@ impl LightcutsArgs {
             max_cut: self.max_cut,
             mode: self.mode,
             cut_size: self.cut_size,
+            gather: self.gather,
             area_points: self.area_points,
             environment_points: self.environment_points,
             light_paths: self.light_paths,
@@ -109,6 +122,7 @@ impl LightcutsArgs {
                 ("--error", self.error.is_some()),
                 ("--error-mode", self.error_mode.is_some()),
                 ("--max-cut", self.max_cut.is_some()),
+                ("--gather", self.gather.is_some()),
             ],
             CutMode::Stochastic => vec![("--cut-size", self.cut_size.is_some())],
         };
@@ -192,6 +206,7 @@ pub fn attributes(settings: &LightcutsSettings) -> Attributes {
         Cut::Stochastic { size } => attributes.push(("cutSize", count(size))),
     }
     attributes.extend([
+        ("gather", count(settings.gather)),
         ("areaPoints", count(settings.area_points)),
         ("skyPoints", count(settings.environment_points)),
         ("bounds", text(settings.bounds.name())),
@@ -215,6 +230,7 @@ mod tests {
         cut: Cut::Stochastic { size: 64 },
         bounds: BoundMode::Related,
         check_bounds: false,
+        gather: 1,
         area_points: 1,
         environment_points: 1,
         virtual_lights: None,
@@ -266,6 +282,7 @@ mod tests {
             LightcutsSettings { cut: cut(0.02, ErrorMode::Total, 9), ..base },
             LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 10), ..base },
             LightcutsSettings { bounds: BoundMode::Naive, ..base },
+            LightcutsSettings { gather: 2, ..base },
             LightcutsSettings { area_points: 2, ..base },
             LightcutsSettings { environment_points: 2, ..base },
         ];

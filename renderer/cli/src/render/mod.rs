@@ -424,7 +424,8 @@ impl<'a> RenderJob<'a> {
         interrupt: &Interrupt,
     ) -> Result<Option<(RenderResult<'a>, Destination)>, Error> {
         let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
-        let samples = args.work.samples(settings.sampling.spp)?;
+        let samples =
+            args.work.samples(settings.sampling.spp, settings.integrator.sample_group())?;
         let window = settings.window;
         let film = self.film()?;
         memory::check_film(

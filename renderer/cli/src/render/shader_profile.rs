@@ -119,13 +119,14 @@ impl PendingProfile {
     }
 }
 
-/// Takes a profile of one sample per pixel.
+/// Takes a profile of one sample per pixel, or of one group of samples.
 fn take(loaded: &mut LoadedScene, options: &RenderOptions<'_>) -> Result<ShaderProfile, Error> {
     let profiler = start(&mut loaded.scene)?;
     {
         let LoadedScene { scene, settings, .. } = &*loaded;
         let integrator = integrator::new(scene, &settings.integrator)?;
-        Work::new(scene, settings, &*integrator, 0..1, options).run(&Budget::default());
+        let samples = 0..settings.integrator.sample_group();
+        Work::new(scene, settings, &*integrator, samples, options).run(&Budget::default());
     }
     let (profile, shaders) = profiler.finish().map_err(cannot_compile)?;
     loaded.scene.shaders = shaders;

@@ -66,9 +66,18 @@ impl WorkArgs {
         self.checkpoint.or(self.resume.then_some(DEFAULT_CHECKPOINT_INTERVAL))
     }
 
-    /// The samples to render, out of `spp`.
-    pub fn samples(&self, spp: u32) -> Result<Range<u32>, Error> {
+    /// The samples to render, out of `spp`, which are entire groups of size `group`.
+    pub fn samples(&self, spp: u32, group: u32) -> Result<Range<u32>, Error> {
         match &self.sample_range {
+            Some(range) if [range.start, range.end].iter().any(|n| !n.is_multiple_of(group)) => {
+                Err(Error::Option {
+                    message: format!(
+                        "--sample-range {}..{} divides a group of {group} samples with a common cut",
+                        range.start, range.end
+                    ),
+                    help: format!("start and end at multiples of {group}, or omit --gather"),
+                })
+            }
             Some(range) if range.end > spp => Err(Error::Option {
                 message: format!(
                     "--sample-range {}..{} is out of range: the image has {spp} samples per pixel",
@@ -210,8 +219,9 @@ mod tests {
                 .all(|wrong| parse_threshold(wrong).is_err())
         );
         let args = WorkArgs { sample_range: Some(4..8), ..WorkArgs::default() };
-        assert_eq!(args.samples(8).unwrap(), 4..8);
-        assert!(args.samples(7).unwrap_err().to_string().contains("7 samples"));
+        assert_eq!(args.samples(8, 4).unwrap(), 4..8);
+        assert!(args.samples(8, 8).unwrap_err().to_string().contains("a group of 8 samples"));
+        assert!(args.samples(7, 1).unwrap_err().to_string().contains("7 samples"));
     }
 
     #[test]

@@ -97,6 +97,37 @@ fn parts_with_other_settings_are_rejected() {
 }
 
 #[test]
+fn cuts_of_whole_pixels_have_layers_statistics_and_parts() {
+    let dir = SceneDir::room();
+    let whole = ["--spp", "8", "--gather", "4"];
+    dir.render(&[&whole[..], &["--check-bounds", "--stats", "s.json"]].concat()).code(0).stderr("");
+    let all = dir.statistics();
+    let cuts = &all["lightcuts"];
+    assert_eq!((&cuts["bound_violations"], &cuts["cuts"]), (&0.into(), &(2 * 20 * 16).into()));
+    let [points, pairs] =
+        ["gather_points", "pairs"].map(|name| cuts[name].as_u64().expect("it is a count"));
+    assert!(points > 1000 && pairs > 1000, "{cuts}");
+    for layer in ["gather_points", "pairs", "bound_evaluations", "error_bound"] {
+        dir.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
+    }
+    for (range, name) in [("0..4", "b.exr"), ("4..8", "c.exr")] {
+        dir.render(&[&whole[..], &["--sample-range", range, "-o", name]].concat()).code(0);
+    }
+    dir.run(&["merge", "b.exr", "c.exr", "-q", "-o", "merged.exr"]).code(0);
+    let differing = ["--layers", "all", "--fail-above", "differing=0"];
+    dir.run(&[&["compare", "merged.exr", "a.exr"], &differing[..]].concat()).code(0);
+    for (args, message) in [
+        (&["--spp", "6", "--gather", "4"][..], "6 samples per pixel are no multiple"),
+        (&["--spp", "8", "--gather", "4", "--sample-range", "2..8"], "divides a group of 4"),
+        (&["--gather", "3"], "expected a power of two from 1 to 256"),
+        (&["--gather", "2", "--mode", "stochastic"], "--gather applies only to lightcuts mode"),
+        (&["--gather", "2", "--bounds", "hand"], "need compiled bounds"),
+    ] {
+        dir.render(args).code(2).stderr(contains(message));
+    }
+}
+
+#[test]
 fn materials_without_hand_derived_bounds_are_named() {
     let dir = SceneDir::room();
     dir.render(&["--bounds", "hand"]).code(0).stderr("");
@@ -115,6 +146,7 @@ fn invalid_settings_show_their_location() {
         ("\"float error\" -0.5", "scene.pbrt:2:3", "give 0 or more"),
         ("\"string mode\" \"stochastik\"", "scene.pbrt:2:3", "did you mean \"stochastic\"?"),
         ("\"integer skypoints\" 2000000000", "scene.pbrt:2:3", "give 1 or more, up to 16777216"),
+        ("\"integer gather\" 3", "scene.pbrt:2:3", "give a power of two from 1 to 256"),
         ("\"integer maxdepth\" -1", "scene.pbrt:2:3", "give 0 or more"),
     ] {
         let scene =

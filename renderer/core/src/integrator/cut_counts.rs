@@ -9,6 +9,12 @@ use std::time::Duration;
 pub struct CutCounts {
     /// Sizes of the cuts.
     pub sizes: CutSizes,
+    /// Shading points in cuts of whole pixels.
+    #[serde(default)]
+    pub gather_points: u64,
+    /// Pairs of clusters of shading points and of lights in cuts of whole pixels.
+    #[serde(default)]
+    pub pairs: u64,
     /// Cuts that stopped at the maximum number of clusters before they reached the error limit.
     pub capped: u64,
     /// Evaluations of cluster bounds.
@@ -51,6 +57,8 @@ impl AddAssign for CutCounts {
         self.sizes += other.sizes;
         // Counts read from files may be arbitrarily large.
         for (sum, x) in [
+            (&mut self.gather_points, other.gather_points),
+            (&mut self.pairs, other.pairs),
             (&mut self.capped, other.capped),
             (&mut self.bound_evaluations, other.bound_evaluations),
             (&mut self.shadow_rays, other.shadow_rays),

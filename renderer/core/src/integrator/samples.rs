@@ -146,6 +146,12 @@ impl<'a> TileSamples<'a> {
         self.samples[sample as usize].radiance
     }
 
+    /// Returns the factor on the radiance of a sample: filter weight times weight of the camera ray.
+    pub fn weight(&self, sample: u32) -> f32 {
+        let sample = &self.samples[sample as usize];
+        sample.weight * sample.ray_weight
+    }
+
     /// Adds the denoiser features of a sample's first hit, without the albedo. Returns their index
     /// for [`TileSamples::albedo_mut`].
     pub fn add_features(&mut self, sample: u32, hit: &Hit, surface: &Surface) -> u32 {

@@ -32,8 +32,8 @@
 
 use super::node::{NO_LIGHT, Node, WIDTH};
 use super::point::{COSINE_STEP, LightKind, length_squared};
-use lightbound_math::Vec3;
 use lightbound_math::direction_box::{greater, lesser};
+use lightbound_math::{Aabb, Vec3};
 
 /// Slack for rounding errors of cosines, 64u.
 const COSINE_SLACK: f32 = 1.0 / (1 << 18) as f32;
@@ -52,7 +52,14 @@ impl Node {
     /// lights, it bounds the product with the emission, and the distance has a minimum. `kind` is
     /// the kind of the tree.
     pub fn geometric_bounds(&self, kind: LightKind, x: Vec3) -> [f32; WIDTH] {
-        let x = x.to_array();
+        self.geometric_bounds_over(kind, Aabb { min: x, max: x })
+    }
+
+    /// Like [`Self::geometric_bounds`], over all receiving points in the box `x`. Only differences of
+    /// points on a light and receiving points matter. Their box takes the place of the box of the
+    /// lights, seen from one point.
+    pub fn geometric_bounds_over(&self, kind: LightKind, x: Aabb) -> [f32; WIDTH] {
+        let x = [x.min.to_array(), x.max.to_array()];
         let mut bounds = [1.0; WIDTH];
         match kind {
             LightKind::Omni => {
@@ -70,17 +77,17 @@ impl Node {
         bounds
     }
 
-    /// Returns the squared distance of `x` from the box of child `k`.
+    /// Returns the squared distance of the box `x` from the box of child `k`.
     #[inline(always)]
-    fn distance_squared(&self, k: usize, x: [f32; 3]) -> f32 {
+    fn distance_squared(&self, k: usize, [min, max]: [[f32; 3]; 2]) -> f32 {
         length_squared(std::array::from_fn(|i| {
-            greater(greater(self.lo[i][k] - x[i], x[i] - self.hi[i][k]), 0.0)
+            greater(greater(self.lo[i][k] - max[i], min[i] - self.hi[i][k]), 0.0)
         }))
     }
 
     /// Returns an upper bound on emission divided by squared distance.
     #[inline(always)]
-    fn oriented_bound(&self, k: usize, x: [f32; 3]) -> f32 {
+    fn oriented_bound(&self, k: usize, x: [[f32; 3]; 2]) -> f32 {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
         let spot = if cos >= self.cos_spot[k] { 1.0 } else { 0.0 };
@@ -91,7 +98,7 @@ impl Node {
 
     /// Returns an upper bound on the emission of virtual lights divided by squared distance.
     #[inline(always)]
-    fn virtual_bound(&self, k: usize, x: [f32; 3], min_distance_squared: f32) -> f32 {
+    fn virtual_bound(&self, k: usize, x: [[f32; 3]; 2], min_distance_squared: f32) -> f32 {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
         let emission = self.slope[k] * lesser(cos + COSINE_STEP, 1.0);
@@ -101,12 +108,12 @@ impl Node {
     }
 
     /// Returns an upper bound, at most 1, on the cosine between a light's axis and its direction to
-    /// `x`. `d2` is the squared distance of `x` from the box.
+    /// points in the box `x`. `d2` is the squared distance between the boxes.
     #[inline(always)]
-    fn cos_to_axis(&self, k: usize, x: [f32; 3], d2: f32) -> f32 {
+    fn cos_to_axis(&self, k: usize, [min, max]: [[f32; 3]; 2], d2: f32) -> f32 {
         let axis: [f32; 3] = std::array::from_fn(|i| self.axis[i][k]);
-        let from_lo: [f32; 3] = std::array::from_fn(|i| x[i] - self.lo[i][k]);
-        let from_hi: [f32; 3] = std::array::from_fn(|i| x[i] - self.hi[i][k]);
+        let from_lo: [f32; 3] = std::array::from_fn(|i| max[i] - self.lo[i][k]);
+        let from_hi: [f32; 3] = std::array::from_fn(|i| min[i] - self.hi[i][k]);
         let terms: [f32; 3] =
             std::array::from_fn(|i| greater(axis[i] * from_lo[i], axis[i] * from_hi[i]));
         let max_distance2 =
@@ -197,6 +204,27 @@ mod tests {
                 );
             }
         });
+    }
+
+    #[test]
+    fn bounds_over_a_box_hold_for_its_points() {
+        let mut random = Random(11);
+        for case in 0..60 {
+            let (size, spread) = (2f32.powi(case % 12 - 6), random.unit());
+            let lights = random_lights(30, size * random.cube(), size, spread, &mut random);
+            let tree = tree(&lights, &PointOptions::default());
+            let center = 4.0 * size * random.cube();
+            let receivers = 2f32.powi(-(case % 7)) * size;
+            let points: Vec<Vec3> = (0..6).map(|_| center + receivers * random.cube()).collect();
+            let bounds = Aabb::around(points.iter().copied());
+            each_cluster(&tree, |kind, node, k, leaves| {
+                let bound = tree.node(node).geometric_bounds_over(kind, bounds)[k];
+                for (&x, &leaf) in points.iter().flat_map(|x| leaves.iter().map(move |l| (x, l))) {
+                    let exact = factor(tree.point(leaf), x);
+                    assert!(bound >= exact, "{kind:?} at {x}: {bound} < {exact}");
+                }
+            });
+        }
     }
 
     proptest! {

@@ -36,6 +36,8 @@ pub struct LightcutsOverrides {
     pub mode: Option<CutMode>,
     /// Overrides [`Cut::Stochastic::size`].
     pub cut_size: Option<u32>,
+    /// Overrides [`LightcutsSettings::gather`].
+    pub gather: Option<u32>,
     /// Overrides [`LightcutsSettings::area_points`].
     pub area_points: Option<u32>,
     /// Overrides [`LightcutsSettings::environment_points`].
@@ -64,7 +66,7 @@ const PATH_PARAMS: [&str; 7] = [
 ];
 
 /// Parameters of `lightcuts`.
-const LIGHTCUTS_PARAMS: [&str; 12] = [
+const LIGHTCUTS_PARAMS: [&str; 13] = [
     "maxdepth",
     "shadowterminator",
     "error",
@@ -72,6 +74,7 @@ const LIGHTCUTS_PARAMS: [&str; 12] = [
     "maxcut",
     "mode",
     "cutsize",
+    "gather",
     "areapoints",
     "skypoints",
     "lightpaths",
@@ -284,6 +287,15 @@ fn lightcuts(
         count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
     let mode = choice(entity, "mode")?;
     let cut_size = count("cutsize", 64, MAX_CUT)?;
+    let gather = p.int("gather")?.unwrap_or(1);
+    let gather = u32::try_from(gather)
+        .ok()
+        .filter(|&n| LightcutsSettings::allows_gather(n))
+        .ok_or_else(|| {
+            let message = format!("\"gather\" is {gather}");
+            let help = format!("give a power of two from 1 to {}", LightcutsSettings::MAX_GATHER);
+            entity.param_error("gather", message).help(help)
+        })?;
     let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
     let (area_points, environment_points) = (points("areapoints")?, points("skypoints")?);
     let light_paths = match p.int("lightpaths")?.unwrap_or(0) {
@@ -319,6 +331,7 @@ fn lightcuts(
         cut,
         bounds: overrides.bounds,
         check_bounds: overrides.check_bounds,
+        gather: overrides.gather.unwrap_or(gather),
         area_points: overrides.area_points.unwrap_or(area_points),
         environment_points: overrides.environment_points.unwrap_or(environment_points),
         virtual_lights,

@@ -186,6 +186,7 @@ fn build_scene(
     let filter = builder.filter(description)?;
     let sampling = builder.sampler(description, overrides)?;
     let integrator = builder.integrator(description, overrides)?;
+    check_sample_groups(sampling.spp, integrator.sample_group())?;
     builder.build_textures(description)?;
     builder.build_media(description, overrides)?;
     let mut materials = builder.materials(description)?;
@@ -469,6 +470,16 @@ impl Builder<'_> {
 /// Remedy for a file that cannot be read.
 const RELATIVE_PATHS: &str = "check the path: file names are relative to the folder of the main \
                               scene file";
+
+/// Checks that samples are entire groups of consecutive ones that are rendered together.
+fn check_sample_groups(spp: u32, group: u32) -> Result<(), SceneError> {
+    if spp.is_multiple_of(group) {
+        return Ok(());
+    }
+    let message = format!("{spp} samples per pixel are no multiple of \"gather\", {group}");
+    let help = "each cut gathers that many samples; change one of the numbers";
+    Err(SceneError::new(message).help(help))
+}
 
 /// Creates the error for an image that an entity names; the message begins with `prefix`.
 fn image_error(entity: &Entity, prefix: &str, e: &ImageError) -> SceneError {

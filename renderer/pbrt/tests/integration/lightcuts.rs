@@ -184,6 +184,93 @@ fn bound_modes_change_images_within_the_error_only() {
     }
 }
 
+/// The scene with a mirror, a lens and a moving camera.
+fn varied_scene(lights: &str, spp: u32) -> String {
+    let mirror = "Material \"conductor\" \"float roughness\" 0\nAttributeBegin Translate 0.3 0.4 0.3 \
+                  Shape \"sphere\" \"float radius\" 0.3 AttributeEnd\n";
+    let text = scene(lights, 20, spp) + mirror;
+    let camera = "Camera \"perspective\"";
+    let varied = format!(
+        "ActiveTransform EndTime Translate 0.1 0 0 ActiveTransform All\n\
+         {camera} \"float lensradius\" 0.05 \"float focaldistance\" 5"
+    );
+    text.replacen(camera, &varied, 1)
+}
+
+fn gather(samples: u32, settings: LightcutsOverrides) -> Overrides {
+    lightcuts(LightcutsOverrides { gather: Some(samples), ..settings })
+}
+
+#[test]
+fn cuts_of_whole_pixels_with_zero_error_are_sums_over_all_lights() {
+    let settings = LightcutsOverrides { check_bounds: true, ..with_error(0.0, ErrorMode::Cluster) };
+    for lights in [delta_lights(42).join("\n"), LIGHTS.into()] {
+        let text = varied_scene(&lights, 8);
+        let single = render_image(&text, &lightcuts(settings));
+        let whole = render_with_stats(&load_scene(&text, &[], &gather(8, settings)), 2);
+        for (a, b) in single.radiance.iter().flatten().zip(whole.image.radiance.iter().flatten()) {
+            assert!((a - b).abs() <= 1e-4 * a + 1e-9, "{a} {b}");
+        }
+        let cuts = whole.counts.cuts;
+        assert!(cuts.gather_points > 8 * 200 && cuts.sizes.count() <= 400, "{cuts:?}");
+        assert!(cuts.checks > 10_000 && cuts.violations == 0, "{cuts:?}");
+        let points = whole.image.channel("gather_points").expect("points are counted");
+        let total: f64 = points.iter().map(|&points| f64::from(8.0 * points)).sum();
+        assert_eq!(total, cuts.gather_points as f64);
+    }
+}
+
+#[test]
+fn errors_of_whole_pixels_are_within_the_error_bounds() {
+    let text = varied_scene(&delta_lights(300).join("\n"), 8);
+    let full = luminances(&render_image(&text, &lightcuts(with_error(0.0, ErrorMode::Cluster))));
+    for (mode, error) in
+        [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)]
+    {
+        let loaded = load_scene(&text, &[], &gather(8, with_error(error, mode)));
+        let rendering = render_with_stats(&loaded, 2);
+        let bounds = rendering.image.channel("error_bound").expect("the bound is recorded");
+        for (pixel, (cut, full)) in luminances(&rendering.image).into_iter().zip(&full).enumerate()
+        {
+            let (difference, bound) = ((cut - full).abs(), f64::from(bounds[pixel]));
+            let case = format!("{mode:?} {error}, pixel {pixel}: {difference}, {bound}, {full}");
+            assert!(difference <= bound * (1.0 + 1e-5) + 1e-6 * full, "{case}");
+            if mode == ErrorMode::Total {
+                assert!(difference <= (f64::from(error) + 1e-5) * full + 1e-9, "{case}");
+            }
+        }
+        let cuts = rendering.counts.cuts;
+        assert!(cuts.capped == 0 && cuts.pairs < cuts.gather_points * 290, "{cuts:?}");
+    }
+}
+
+#[test]
+fn bound_modes_change_whole_pixels_within_the_error_only() {
+    let text = varied_scene(&delta_lights(300).join("\n"), 4);
+    let [naive, optimized, related] = [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related]
+        .map(|bounds| {
+            let settings = with_error(0.02, ErrorMode::Cluster);
+            let settings = LightcutsOverrides { bounds, check_bounds: true, ..settings };
+            render_with_stats(&load_scene(&text, &[], &gather(4, settings)), 2)
+        });
+    assert!(naive.image.radiance == optimized.image.radiance);
+    for rendering in [naive, optimized, related] {
+        let cuts = rendering.counts.cuts;
+        assert!(cuts.checks > 10_000 && cuts.violations == 0, "{cuts:?}");
+    }
+}
+
+#[test]
+fn whole_pixels_do_not_depend_on_threads_or_parts() {
+    let text = varied_scene(LIGHTS, 8);
+    let scene = load_scene(&text, &[], &gather(4, LightcutsOverrides::default()));
+    let [single, multiple] = [1, 3].map(|threads| render(&scene, threads));
+    for layer in ["error_bound", "pairs", "bound_evaluations"] {
+        assert_eq!(single.channel(layer).unwrap(), multiple.channel(layer).unwrap(), "{layer}");
+    }
+    assert!(single.radiance == multiple.radiance);
+}
+
 #[test]
 fn stochastic_cuts_converge_to_the_path_tracer() {
     let stochastic = LightcutsOverrides {

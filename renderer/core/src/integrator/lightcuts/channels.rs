@@ -14,16 +14,29 @@ pub const FILM_CHANNELS: &[ChannelSpec] = &[
     ChannelSpec { layer: "error_bound", sum: "errorBound", encoding: ChannelEncoding::FixedPoint },
 ];
 
+/// The channels with cuts of several samples, in the order of `SampleCutStats::gather_values`.
+pub const GATHER_CHANNELS: &[ChannelSpec] = &[
+    ChannelSpec { layer: "gather_points", sum: "gatherPoints", encoding: ChannelEncoding::Count },
+    ChannelSpec { layer: "pairs", sum: "pairs", encoding: ChannelEncoding::Count },
+    FILM_CHANNELS[1],
+    FILM_CHANNELS[2],
+    FILM_CHANNELS[3],
+];
+
 /// Statistics of the cuts of one sample, and the bound on their error.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SampleCutStats {
-    /// Number of clusters in the cuts.
+    /// Number of gather points in the cut of a group of samples. The first sample of a group has the
+    /// statistics of the group.
+    pub gather_points: u32,
+    /// Number of clusters in the cuts, or of pairs.
     pub cut_size: u32,
     /// Number of evaluated cluster bounds.
     pub bound_evaluations: u32,
     /// Number of shadow rays.
     pub shadow_rays: u32,
-    /// Upper bound on the error, a non-negative radiance; NaN counts as infinite.
+    /// Upper bound on the error, a non-negative radiance, times the magnitude of the sample's weight;
+    /// NaN counts as infinite.
     pub error_bound: f32,
 }
 
@@ -36,6 +49,13 @@ impl SampleCutStats {
             ChannelValue::Count(self.shadow_rays),
             ChannelValue::Real(self.error_bound * weight),
         ]
+    }
+
+    /// Returns the values of [`GATHER_CHANNELS`], with the error bound multiplied by `weight`.
+    pub fn gather_values(&self, weight: f32) -> [ChannelValue; 5] {
+        let [pairs, bound_evaluations, shadow_rays, error_bound] = self.values(weight);
+        let gather_points = ChannelValue::Count(self.gather_points);
+        [gather_points, pairs, bound_evaluations, shadow_rays, error_bound]
     }
 }
 

@@ -38,6 +38,22 @@ pub(super) struct StopCriteria {
     pub max_cut: u32,
 }
 
+impl StopCriteria {
+    /// Returns whether errors with sum `errors` are small enough. `greatest` is the greatest error
+    /// bound.
+    pub fn are_met(&self, estimate: DVec3, greatest: f32, errors: ErrorSum) -> bool {
+        // Refinement cannot remove NaN that a shader returns, since the full sum contains it.
+        if !estimate.is_finite() {
+            return true;
+        }
+        let (error, estimate) = (f64::from(self.error), f64::from(luminance(estimate.as_vec3())));
+        match self.mode {
+            ErrorMode::Cluster => f64::from(greatest) <= error * estimate,
+            ErrorMode::Total => errors.sum() <= error / (1.0 + error) * estimate,
+        }
+    }
+}
+
 /// The result of a cut.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CutResult {
@@ -97,8 +113,10 @@ impl DeterministicCut {
             self.refine(lighting, point, (kind, root), None);
         }
         let mut capped = false;
-        while let Some(worst) =
-            self.heap.peek().filter(|worst| !self.meets_criteria(worst.value, criteria))
+        while let Some(worst) = self
+            .heap
+            .peek()
+            .filter(|worst| !criteria.are_met(self.estimate, worst.value, self.errors))
         {
             let (error, cluster) = (worst.value, self.clusters[worst.index as usize]);
             capped =
@@ -125,20 +143,6 @@ impl DeterministicCut {
             size: self.size,
             capped,
             error: self.errors.sum() as f32,
-        }
-    }
-
-    /// Returns whether the errors are small enough. `greatest` is the greatest error bound.
-    fn meets_criteria(&self, greatest: f32, criteria: &StopCriteria) -> bool {
-        // Refinement cannot remove NaN that a shader returns, since the full sum contains it.
-        if !self.estimate.is_finite() {
-            return true;
-        }
-        let (error, estimate) =
-            (f64::from(criteria.error), f64::from(luminance(self.estimate.as_vec3())));
-        match criteria.mode {
-            ErrorMode::Cluster => f64::from(greatest) <= error * estimate,
-            ErrorMode::Total => self.errors.sum() <= error / (1.0 + error) * estimate,
         }
     }
 
@@ -199,7 +203,7 @@ impl DeterministicCut {
 
 /// A sum of finite and infinite errors that supports removal.
 #[derive(Clone, Copy, Debug, Default)]
-struct ErrorSum {
+pub(super) struct ErrorSum {
     finite: f64,
     infinite: u32,
     /// Greatest value of the sum so far.
@@ -211,7 +215,7 @@ struct ErrorSum {
 const RESUMMATION_RATIO: f64 = 1e-3;
 
 impl ErrorSum {
-    fn add(&mut self, error: f32) {
+    pub fn add(&mut self, error: f32) {
         if error == f32::INFINITY {
             self.infinite += 1
         } else {
@@ -220,17 +224,17 @@ impl ErrorSum {
         self.peak = self.peak.max(self.sum());
     }
 
-    fn remove(&mut self, error: f32) {
+    pub fn remove(&mut self, error: f32) {
         if error == f32::INFINITY { self.infinite -= 1 } else { self.finite -= f64::from(error) }
     }
 
-    fn sum(self) -> f64 {
+    pub fn sum(self) -> f64 {
         // Rounding may leave a negative remainder.
         if self.infinite > 0 { f64::INFINITY } else { self.finite.max(0.0) }
     }
 
     /// Returns whether the removed terms were so large that the sum must be recomputed.
-    fn needs_resummation(self) -> bool {
+    pub fn needs_resummation(self) -> bool {
         self.sum() < RESUMMATION_RATIO * self.peak
     }
 }

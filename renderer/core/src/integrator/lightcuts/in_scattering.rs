@@ -392,6 +392,7 @@ mod tests {
                 cut,
                 bounds: BoundMode::Related,
                 check_bounds: true,
+                gather: 1,
                 area_points: 1,
                 environment_points: 1,
                 virtual_lights: None,

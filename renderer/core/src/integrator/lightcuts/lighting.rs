@@ -7,12 +7,14 @@ use crate::integrator::material_bound::BoundEvaluator;
 use crate::integrator::medium_rays::{MediumRays, has_media, medium_index};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::light::Lights;
-use crate::light_tree::{Child, Emission, LightKind, LightPoint, LightTree, Node, WIDTH};
+use crate::light_tree::{
+    Child, Emission, IncidentLight, LightKind, LightPoint, LightTree, Node, WIDTH,
+};
 use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
 use lightbound_math::direction_box::Lanes;
 use lightbound_math::sampling::{RandomStream, hash, luminance};
-use lightbound_math::{Ray, Vec3, Viewpoint, vec3};
+use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, vec3};
 use std::time::Instant;
 
 /// A shading point.
@@ -56,7 +58,7 @@ pub(super) struct Lighting<'a> {
     /// The virtual lights, if there are any.
     virtual_lights: Option<VirtualLightEvaluator<'a>>,
     /// Whether bounds are checked against single lights.
-    check_bounds: bool,
+    pub check_bounds: bool,
     pending: Vec<PendingLight>,
     directions: Vec<Vec3>,
     /// The virtual lights among the pending lights, in order, and their emissions.
@@ -123,11 +125,17 @@ impl<'a> Lighting<'a> {
         self.tree.roots().filter(move |(kind, _)| all || !matches!(kind, LightKind::Virtual { .. }))
     }
 
+    /// Returns the diagonal of the scene's bounding box.
+    pub fn scene_size(&self) -> f32 {
+        let bounds = self.scene.accel.bounds();
+        (bounds.max - bounds.min).length()
+    }
+
     /// Returns upper bounds on the luminance that the point reflects from each child of a node.
     /// Bounds may be infinite.
     pub fn bound(&mut self, point: &ShadingPoint<'_>, kind: LightKind, index: u32) -> [f32; WIDTH] {
         let start = point.is_timed.then(Instant::now);
-        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
+        let node = self.tree.node(index);
         let factors = node.geometric_bounds(kind, point.surface.p);
         let boxes = match kind {
             LightKind::Directional => point.view.to_directions(&node.axis, &node.cos_angle),
@@ -136,11 +144,31 @@ impl<'a> Lighting<'a> {
             }
         };
         let s = self.material.bound(&boxes);
-        self.counts.bound_evaluations += node.len() as u64;
         if self.check_bounds {
             self.check(point, node, &factors, &s);
         }
-        let (p, min_extinction) = (point.surface.p, self.min_extinction);
+        let p = Aabb { min: point.surface.p, max: point.surface.p };
+        let bounds = self.products(p, Vec3::ONE, (kind, index), &factors, &s);
+        if let Some(start) = start {
+            self.counts.times.bounds += start.elapsed();
+        }
+        bounds
+    }
+
+    /// Returns upper bounds on the luminance that points in the box `p`, with a total weight of
+    /// `weight`, reflect from each child of a node. `factors` and `s` bound the geometric factor and
+    /// the material. Bounds may be infinite.
+    pub fn products(
+        &mut self,
+        p: Aabb,
+        weight: Vec3,
+        (kind, index): (LightKind, u32),
+        factors: &[f32; WIDTH],
+        s: &[[f32; WIDTH]; 3],
+    ) -> [f32; WIDTH] {
+        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
+        self.counts.bound_evaluations += node.len() as u64;
+        let min_extinction = self.min_extinction;
         let transmittance = |slot: usize| match kind {
             _ if min_extinction == 0.0 => 1.0,
             LightKind::Directional => 0.0,
@@ -151,22 +179,17 @@ impl<'a> Lighting<'a> {
         };
         let bound = |slot: usize| {
             let [reflected, intensity] =
-                [&s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
-            let luminance_bound = luminance(product(reflected, intensity));
+                [s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
+            let luminance_bound = luminance(product(product(reflected, weight), intensity));
             if luminance_bound == 0.0 || factors[slot] == 0.0 {
                 0.0
             } else {
                 luminance_bound * factors[slot] * ROUNDING_FACTOR * transmittance(slot)
             }
         };
-        let bounds =
-            std::array::from_fn(
-                |slot| if slot < node.len() { nan_to_infinity(bound(slot)) } else { 0.0 },
-            );
-        if let Some(start) = start {
-            self.counts.times.bounds += start.elapsed();
-        }
-        bounds
+        std::array::from_fn(
+            |slot| if slot < node.len() { nan_to_infinity(bound(slot)) } else { 0.0 },
+        )
     }
 
     /// Returns the reflected radiance of each light, scaled to an intensity of 1. It includes
@@ -289,6 +312,20 @@ impl<'a> Lighting<'a> {
         self.pending.push(PendingLight { index, factor, ray, is_virtual });
     }
 
+    /// Returns the geometric factor of a light, which for virtual lights includes the emission.
+    pub fn factor(&mut self, light: &LightPoint, incident: &IncidentLight) -> f32 {
+        match (light.emission, &mut self.virtual_lights) {
+            (Emission::Virtual { .. }, Some(virtual_lights)) => {
+                let query = EmissionQuery { light: light.light, d: -incident.wi };
+                virtual_lights.evaluate(&[query], &mut self.emissions);
+                let has_intensity = light.intensity.cmpne(Vec3::ZERO);
+                let emission = Vec3::select(has_intensity, self.emissions[0], Vec3::ZERO);
+                incident.factor * emission.max_element()
+            }
+            _ => incident.factor,
+        }
+    }
+
     /// Checks the bound of each child of a node against one of its lights, without shadows.
     fn check(
         &mut self,
@@ -302,16 +339,7 @@ impl<'a> Lighting<'a> {
             let light = self.tree.point(self.random_light(node.child(slot), seed));
             let Some(incident) = light.incident_light(point.surface.p) else { continue };
             let reflected = self.material.evaluate(&[point.view.local_direction(incident.wi)])[0];
-            let mut factor = incident.factor;
-            if let (Emission::Virtual { .. }, Some(virtual_lights)) =
-                (light.emission, &mut self.virtual_lights)
-            {
-                let query = EmissionQuery { light: light.light, d: -incident.wi };
-                virtual_lights.evaluate(&[query], &mut self.emissions);
-                let emitted =
-                    Vec3::select(light.intensity.cmpeq(Vec3::ZERO), Vec3::ZERO, self.emissions[0]);
-                factor *= emitted.max_element();
-            }
+            let factor = self.factor(light, &incident);
             let holds = (factor <= factors[slot] || factor.is_nan())
                 && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
@@ -320,7 +348,7 @@ impl<'a> Lighting<'a> {
     }
 
     /// Returns a pseudorandom light below a child.
-    fn random_light(&self, mut child: Child, mut seed: u32) -> u32 {
+    pub fn random_light(&self, mut child: Child, mut seed: u32) -> u32 {
         loop {
             match child {
                 Child::Leaf(light) => return light,
@@ -343,9 +371,9 @@ fn min_extinction(scene: &Scene) -> f32 {
     medium.filter(|_| !separates).map_or(0.0, Medium::min_extinction)
 }
 
-/// Returns an upper bound on the transmittance between `p` and a box.
-fn max_transmittance(min_extinction: f32, p: Vec3, lo: Vec3, hi: Vec3) -> f32 {
-    let outside = (lo - p).max(p - hi).max(Vec3::ZERO);
+/// Returns an upper bound on the transmittance between two boxes.
+fn max_transmittance(min_extinction: f32, p: Aabb, lo: Vec3, hi: Vec3) -> f32 {
+    let outside = (lo - p.max).max(p.min - hi).max(Vec3::ZERO);
     let distance = outside.length() * (1.0 - 8.0 * f32::EPSILON);
     libm::expf(-min_extinction * distance) * (1.0 + 8.0 * f32::EPSILON)
 }

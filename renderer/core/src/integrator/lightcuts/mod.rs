@@ -7,12 +7,16 @@
 //! Velázquez-Armendáriz et al. 2009). Alternatively, each cluster of a cut of fixed size is sampled
 //! (`stochastic`).
 //!
+//! Or all shading points of several samples of a pixel have one cut, through pairs of their clusters
+//! and of clusters of lights (`gather`; Walter et al. 2006).
+//!
 //! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.
 //! Other surfaces reflect direct light and, with `virtual_lights`, indirect light. Lights that a path
 //! hits contribute their radiance.
 
 mod channels;
 mod cut;
+mod gather;
 mod heap_entry;
 mod in_scattering;
 mod lighting;
@@ -22,10 +26,11 @@ mod testing;
 mod vertex;
 mod virtual_lights;
 
-pub use self::channels::FILM_CHANNELS;
+pub use self::channels::{FILM_CHANNELS, GATHER_CHANNELS};
 
 use self::channels::SampleCutStats;
 use self::cut::{DeterministicCut, StopCriteria};
+use self::gather::Gather;
 use self::in_scattering::InScattering;
 use self::lighting::{Lighting, ShadingPoint};
 use self::stochastic::StochasticCut;
@@ -45,7 +50,9 @@ use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
 use crate::medium::{ChannelWeights, MediumInterface, Tracking, Walk};
 use crate::scene::Scene;
 use crate::settings;
-use crate::settings::{LightcutsSettings, RenderSettings, ShadowTerminator, VirtualLightSettings};
+use crate::settings::{
+    BoundMode, LightcutsSettings, RenderSettings, ShadowTerminator, VirtualLightSettings,
+};
 use lightbound_math::sampling::{PathKey, RandomStream, hash, unit_float};
 use lightbound_math::{Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{SurfaceSides, Target};
@@ -56,6 +63,8 @@ use std::time::Instant;
 pub struct Lightcuts {
     max_depth: u32,
     cut: settings::Cut,
+    /// See [`LightcutsSettings::gather`].
+    gather: u32,
     check_bounds: bool,
     tree: LightTree,
     tree_stats: LightTreeStats,
@@ -91,6 +100,16 @@ impl Lightcuts {
             let message = "lightcuts cannot render lights that move; use the integrator path";
             return Err(IntegratorError(message.to_string()));
         }
+        if settings.gather > 1 {
+            let unsupported = match (settings.cut, settings.bounds) {
+                (settings::Cut::Stochastic { .. }, _) => Some("the mode deterministic"),
+                (_, BoundMode::Hand) => Some("compiled bounds, such as --bounds related"),
+                _ => None,
+            };
+            if let Some(needed) = unsupported {
+                return Err(IntegratorError(format!("cuts of several samples need {needed}")));
+            }
+        }
         let started = Instant::now();
         let stochastic = matches!(settings.cut, settings::Cut::Stochastic { .. });
         let options = PointOptions {
@@ -100,7 +119,11 @@ impl Lightcuts {
             ..PointOptions::default()
         };
         let mut tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
-        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds)
+        let compile = match settings.gather {
+            1 => MaterialBounds::compile,
+            _ => MaterialBounds::compile_for_clusters,
+        };
+        let materials = compile(&scene.shaders, settings.bounds)
             .map_err(|error| material_error(scene, &error))?;
         let indirect = match &settings.virtual_lights {
             Some(virtual_lights) if max_depth > 1 => {
@@ -117,6 +140,7 @@ impl Lightcuts {
         Ok(Lightcuts {
             max_depth,
             cut: settings.cut,
+            gather: settings.gather,
             check_bounds: settings.check_bounds,
             tree,
             tree_stats,
@@ -187,7 +211,7 @@ impl Integrator for Lightcuts {
     }
 
     fn film_channels(&self) -> &'static [ChannelSpec] {
-        FILM_CHANNELS
+        if self.gather > 1 { GATHER_CHANNELS } else { FILM_CHANNELS }
     }
 
     fn worker<'a>(
@@ -230,10 +254,11 @@ struct LightcutsWorker<'a> {
     lighting: Lighting<'a>,
     deterministic_cut: DeterministicCut,
     stochastic_cut: StochasticCut,
+    gather: Gather,
     /// Samples directions for the albedo.
     shading: ShadingBuffers<'a>,
-    /// Number of shading points so far.
-    points: u64,
+    /// Number of cuts so far.
+    cuts: u64,
     has_media: bool,
     media: MediumRays<'a>,
     in_scattering: InScattering<'a>,
@@ -246,7 +271,7 @@ struct LightcutsWorker<'a> {
 const TRANSMITTANCE_SETS: u32 = 0x4000_0000;
 const SCATTERING_SETS: u32 = 0x8000_0000;
 
-/// One in `TIMING_INTERVAL` shading points is timed, since reading the clock costs time.
+/// One in `TIMING_INTERVAL` cuts is timed, since reading the clock costs time.
 const TIMING_INTERVAL: u64 = 16;
 
 impl Worker for LightcutsWorker<'_> {
@@ -271,6 +296,7 @@ impl Worker for LightcutsWorker<'_> {
             self.next_rays.clear();
             self.next_paths.clear();
         }
+        self.compute_gather_cuts();
         counts.cuts = std::mem::take(&mut self.lighting.counts);
         counts.shadow_rays = counts.cuts.shadow_rays;
         counts.shading = self.lighting.material.take_counts();
@@ -282,8 +308,10 @@ impl Worker for LightcutsWorker<'_> {
         self.samples.add_to(&mut sums, |_, weight| weight * gain);
         if tile.stores_channels() {
             for (s, cut_stats) in self.samples.iter().zip(&self.cut_stats) {
-                // Filter weights may be negative.
-                sums.add_channels(s.x, s.y, &cut_stats.values((s.weight * gain).abs()));
+                match self.integrator.gather {
+                    1 => sums.add_channels(s.x, s.y, &cut_stats.values(gain)),
+                    _ => sums.add_channels(s.x, s.y, &cut_stats.gather_values(gain)),
+                }
             }
         }
         counts
@@ -318,8 +346,9 @@ impl<'a> LightcutsWorker<'a> {
                 .with_virtual_lights(virtual_lights),
             deterministic_cut: DeterministicCut::default(),
             stochastic_cut: StochasticCut::default(),
+            gather: Gather::default(),
             shading: ShadingBuffers::new(target, None),
-            points: 0,
+            cuts: 0,
             has_media: has_media(scene),
             media: MediumRays::new(scene),
             in_scattering: InScattering::default(),
@@ -330,6 +359,7 @@ impl<'a> LightcutsWorker<'a> {
     /// Generates the camera rays of all samples.
     fn start(&mut self, pixel_samples: &Range<u32>, tile: &Tile) {
         self.cut_stats.clear();
+        self.gather.clear();
         self.rays.clear();
         self.paths.clear();
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
@@ -393,9 +423,9 @@ impl<'a> LightcutsWorker<'a> {
             time: ray.time,
             has_soft_terminator: false,
             has_virtual_lights: false,
-            is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
+            is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
         };
-        self.points += 1;
+        self.cuts += 1;
         let started = point.is_timed.then(Instant::now);
         let origin = scene.geometry.origin.as_vec3();
         self.lighting.material.begin(
@@ -583,9 +613,9 @@ impl<'a> LightcutsWorker<'a> {
             has_soft_terminator: self.settings.integrator.shadow_terminator
                 == ShadowTerminator::Soft,
             has_virtual_lights: depth + 2 <= self.integrator.max_depth,
-            is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
+            is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
         };
-        self.points += 1;
+        self.cuts += 1;
         let started = point.is_timed.then(Instant::now);
         self.lighting.material.begin(
             (instance, path.nm),
@@ -597,8 +627,8 @@ impl<'a> LightcutsWorker<'a> {
         self.add_cut(&point, path, depth, started);
     }
 
-    /// Adds the direct light at a shading point, whose material is set. `started` is when the work at
-    /// the point started, if it is timed.
+    /// Adds the direct light at a shading point, whose material is set, or makes it a gather point.
+    /// `started` is when the work at the point started, if it is timed.
     fn add_cut(
         &mut self,
         point: &ShadingPoint<'_>,
@@ -606,7 +636,11 @@ impl<'a> LightcutsWorker<'a> {
         depth: u32,
         started: Option<Instant>,
     ) {
-        let work = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
+        if self.integrator.gather > 1 {
+            let weight = self.samples.weight(path.sample);
+            self.gather.add(&self.lighting, point, path.sample, path.throughput, weight);
+            return;
+        }
         let before = work(&self.lighting.counts);
         let (radiance, size, error, capped) = match self.integrator.cut {
             settings::Cut::Deterministic { error, error_mode, max_cut } => {
@@ -640,11 +674,47 @@ impl<'a> LightcutsWorker<'a> {
         let [bound_evaluations, shadow_rays] =
             std::array::from_fn(|k| (work(counts)[k] - before[k]) as u32);
         self.samples.add(path.sample, path.throughput * radiance);
+        let weight = self.samples.weight(path.sample);
         let stats = &mut self.cut_stats[path.sample as usize];
         stats.cut_size += size;
         stats.bound_evaluations += bound_evaluations;
         stats.shadow_rays += shadow_rays;
-        stats.error_bound += path.throughput.abs().max_element() * error;
+        stats.error_bound += path.throughput.abs().max_element() * error * weight.abs();
+    }
+
+    /// Adds the direct light at all gather points.
+    fn compute_gather_cuts(&mut self) {
+        let settings::Cut::Deterministic { error, error_mode, max_cut } = self.integrator.cut
+        else {
+            return;
+        };
+        let criteria = StopCriteria { error, mode: error_mode, max_cut };
+        for (first_sample, group) in self.gather.groups(self.integrator.gather) {
+            let is_timed = self.cuts.is_multiple_of(TIMING_INTERVAL);
+            self.cuts += 1;
+            let started = is_timed.then(Instant::now);
+            let before = work(&self.lighting.counts);
+            let (lighting, samples) = (&mut self.lighting, &mut self.samples);
+            let add = |sample, radiance| samples.add(sample, radiance);
+            let cut = self.gather.compute(lighting, group, &criteria, is_timed, add);
+            let counts = &mut self.lighting.counts;
+            counts.sizes.add(cut.pairs);
+            counts.gather_points += u64::from(cut.points);
+            counts.pairs += u64::from(cut.pairs);
+            counts.capped += u64::from(cut.capped);
+            if let Some(started) = started {
+                counts.times.total += started.elapsed();
+            }
+            let [bound_evaluations, shadow_rays] =
+                std::array::from_fn(|k| (work(counts)[k] - before[k]) as u32);
+            self.cut_stats[first_sample as usize] = SampleCutStats {
+                gather_points: cut.points,
+                cut_size: cut.pairs,
+                bound_evaluations,
+                shadow_rays,
+                error_bound: cut.error,
+            };
+        }
     }
 
     /// Estimates the albedo by the weight of a BSDF sample.
@@ -662,4 +732,9 @@ impl<'a> LightcutsWorker<'a> {
         let eta = eta_ratio(instance.eta, sample.wi, wo);
         if sample.pdf > 0.0 { sample.s / sample.pdf * eta * eta } else { Vec3::ZERO }
     }
+}
+
+/// Returns the counts of bounds and of shadow rays.
+fn work(counts: &CutCounts) -> [u64; 2] {
+    [counts.bound_evaluations, counts.shadow_rays]
 }

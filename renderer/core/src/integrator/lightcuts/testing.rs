@@ -71,6 +71,31 @@ impl Floor {
         p: Vec3,
         f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T,
     ) -> T {
+        let mut lighting = self.lighting(&self.bounds);
+        let result = self.shade_at(&mut lighting, p, Vec3::Z, f);
+        assert_eq!(lighting.counts.violations, 0);
+        result
+    }
+
+    /// Returns the direct light, which checks its bounds.
+    pub fn lighting<'a>(&'a self, bounds: &'a MaterialBounds) -> Lighting<'a> {
+        Lighting::new(&self.scene, &self.tree, BoundEvaluator::new(bounds), true)
+    }
+
+    /// Returns bounds for clusters of shading points.
+    pub fn cluster_bounds(&self) -> MaterialBounds {
+        MaterialBounds::compile_for_clusters(&self.scene.shaders, BoundMode::Related)
+            .expect("the material bounds compile")
+    }
+
+    /// Calls `f` with the shading point at `p`, seen from `wo`.
+    pub fn shade_at<T>(
+        &self,
+        lighting: &mut Lighting<'_>,
+        p: Vec3,
+        wo: Vec3,
+        f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T,
+    ) -> T {
         let surface = Surface {
             p,
             ng: Vec3::Z,
@@ -86,25 +111,19 @@ impl Floor {
             |shader: u32| self.scene.shaders[shader as usize].program.name == "floor.wgsl";
         let instance =
             instances.find(|instance| is_floor(instance.shader)).expect("the floor has a material");
-        let mut lighting =
-            Lighting::new(&self.scene, &self.tree, BoundEvaluator::new(&self.bounds), true);
-        lighting.material.begin((instance, None), surface.lookup(), Vec3::Z, || [p, p], Vec3::Z);
+        lighting.material.begin((instance, None), surface.lookup(), Vec3::Z, || [p, p], wo);
         let view = Viewpoint::new(p, &surface.frame, 1.0);
-        let result = f(
-            &mut lighting,
-            &ShadingPoint {
-                surface: &surface,
-                view,
-                both_sides: false,
-                media: MediumInterface::default(),
-                seed: 0,
-                time: 0.0,
-                has_soft_terminator: false,
-                has_virtual_lights: false,
-                is_timed: false,
-            },
-        );
-        assert_eq!(lighting.counts.violations, 0);
-        result
+        let point = ShadingPoint {
+            surface: &surface,
+            view,
+            both_sides: false,
+            media: MediumInterface::default(),
+            seed: 0,
+            time: 0.0,
+            has_soft_terminator: false,
+            has_virtual_lights: false,
+            is_timed: false,
+        };
+        f(lighting, &point)
     }
 }

@@ -20,10 +20,14 @@
 //! The only assumptions about inputs are guarantees of the renderer: directions are unit vectors to
 //! within 2⁻²¹, `wo` is above a one-sided material, and parameters are in their declared ranges.
 
+mod cluster;
 mod hand;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use self::cluster::{Endpoints, include};
+
+use self::cluster::ClusterBuffers;
 use self::hand::{Formula, HandBound};
 use crate::integrator::ShadingCounts;
 use crate::material::{Guard, Program, RegionVersion, ShaderBinding, ShaderInstance};
@@ -102,6 +106,8 @@ struct Kernels {
     /// For parameters in regions of surfaces, the cheapest first.
     regions: Vec<(Guard, Version)>,
     general: Version,
+    /// Bounds for clusters of shading points, with any parameters.
+    cluster: Option<BoundingKernel>,
 }
 
 /// The kernels for some parameters. Those of all versions have the same inputs and outputs.
@@ -131,6 +137,28 @@ impl MaterialBounds {
         shaders: &[ShaderBinding],
         mode: BoundMode,
     ) -> Result<MaterialBounds, BoundError> {
+        MaterialBounds::compile_kernels(shaders, mode, false)
+    }
+
+    /// Like [`Self::compile`], with kernels for [`BoundEvaluator::bound_cluster`].
+    ///
+    /// # Errors
+    /// As for [`Self::compile`].
+    ///
+    /// # Panics
+    /// In the mode [`BoundMode::Hand`]: hand-derived bounds hold for one shading point.
+    pub fn compile_for_clusters(
+        shaders: &[ShaderBinding],
+        mode: BoundMode,
+    ) -> Result<MaterialBounds, BoundError> {
+        MaterialBounds::compile_kernels(shaders, mode, true)
+    }
+
+    fn compile_kernels(
+        shaders: &[ShaderBinding],
+        mode: BoundMode,
+        for_clusters: bool,
+    ) -> Result<MaterialBounds, BoundError> {
         let arena = Arena::new();
         let mut compiled: Vec<ShaderBounds> = Vec::new();
         for binding in shaders {
@@ -139,7 +167,7 @@ impl MaterialBounds {
                 compiled.iter().find(|other| Arc::ptr_eq(&other.binding.program, &binding.program));
             let kernels = match existing {
                 Some(existing) => existing.kernels.clone(),
-                None => Arc::new(Kernels::compile(&arena, &binding.program, mode)?),
+                None => Arc::new(Kernels::compile(&arena, &binding.program, mode, for_clusters)?),
             };
             compiled.push(ShaderBounds { binding: binding.clone(), kernels });
         }
@@ -160,7 +188,12 @@ impl MaterialBounds {
 }
 
 impl Kernels {
-    fn compile(arena: &Arena, program: &Program, mode: BoundMode) -> Result<Kernels, BoundError> {
+    fn compile(
+        arena: &Arena,
+        program: &Program,
+        mode: BoundMode,
+        for_clusters: bool,
+    ) -> Result<Kernels, BoundError> {
         let integrand = program.integrand()?;
         let general = Version::compile(arena, program, &integrand, mode)?;
         let versions = match mode {
@@ -173,7 +206,12 @@ impl Kernels {
             Ok((guard, Version::compile(arena, program, &integrand, mode)?))
         };
         let regions = versions.into_iter().map(compile).collect::<Result<_, BoundError>>()?;
-        Ok(Kernels { regions, general })
+        let compile_cluster = || {
+            let options = options(mode).expect("bounds on clusters are compiled");
+            compile_bounds(arena, program, &integrand, IntervalInputs::All, &options)
+        };
+        let cluster = for_clusters.then(compile_cluster).transpose()?;
+        Ok(Kernels { regions, general, cluster })
     }
 
     /// Returns the cheapest version for the words of material parameters.
@@ -197,11 +235,9 @@ impl Version {
                 Formula::for_program(program).ok_or_else(|| BoundError::Hand { name: name() })?,
             ),
             Some(options) => {
-                let lifted = integrand
-                    .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
-                BoundSource::Compiled(Box::new(
-                    BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
-                ))
+                let intervals = IntervalInputs::Light;
+                let kernel = compile_bounds(arena, program, integrand, intervals, &options)?;
+                BoundSource::Compiled(Box::new(kernel))
             }
         };
         Ok(Version {
@@ -211,6 +247,32 @@ impl Version {
             bounds,
         })
     }
+}
+
+/// Compiles a bounding shader.
+fn compile_bounds(
+    arena: &Arena,
+    program: &Program,
+    integrand: &Integrand,
+    intervals: IntervalInputs,
+    options: &Options,
+) -> Result<BoundingKernel, BoundError> {
+    let lifted = integrand.bound(&integrand.inputs(intervals, Ranges::Declared), options);
+    BoundingKernel::compile(arena, &lifted, program.target())
+        .map_err(|source| BoundError::Compile { name: program.name.clone(), source })
+}
+
+/// Returns the upper bounds on s.
+fn upper_bounds(limits: &BoundsBatch) -> [Lanes; 3] {
+    let mut bounds = [[0.0; LANES]; DIRECTION_WORDS];
+    for (output, lanes) in bounds.iter_mut().enumerate() {
+        limits.copy_upper(output, lanes);
+        // A NaN bound becomes infinite.
+        lanes
+            .iter_mut()
+            .for_each(|x| *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY });
+    }
+    bounds
 }
 
 /// Number of words per direction.
@@ -242,6 +304,7 @@ struct KernelBuffers<'a> {
     version: &'a Version,
     textures: Vec<&'a Texture>,
     bounding: BoundingState<'a>,
+    cluster: Option<ClusterBuffers<'a>>,
     inputs: Batch,
     outputs: Batch,
     /// Words shared by all rows: `wo` and the material parameters.
@@ -282,6 +345,7 @@ impl<'a> KernelBuffers<'a> {
             version,
             textures: binding.textures.iter().map(|texture| &**texture).collect(),
             bounding,
+            cluster: kernels.cluster.as_ref().map(ClusterBuffers::new),
             inputs,
             outputs,
             common_words: Vec::new(),
@@ -422,15 +486,7 @@ impl<'a> BoundEvaluator<'a> {
                     inputs.set_all(port, lo, hi);
                 }
                 kernel.run(&buffers.textures, inputs, limits);
-                let mut bounds = [[0.0; LANES]; DIRECTION_WORDS];
-                for (output, lanes) in bounds.iter_mut().enumerate() {
-                    limits.copy_upper(output, lanes);
-                    // A NaN bound becomes infinite.
-                    lanes.iter_mut().for_each(|x| {
-                        *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY }
-                    });
-                }
-                bounds
+                upper_bounds(limits)
             }
         }
     }

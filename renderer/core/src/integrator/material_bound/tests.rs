@@ -109,7 +109,7 @@ impl ShadingView {
 
 /// For each shader, calls `check` for groups of clusters seen from many shading points, with the
 /// shader's index, `wo`, the parameters, the direction boxes, and directions in each box.
-fn for_each_group(
+pub(super) fn for_each_group(
     shaders: &[ShaderBinding],
     seed: u64,
     mut check: impl FnMut(usize, Vec3, &[u32], &DirectionBoxes, &[Vec<Vec3>; LANES]),

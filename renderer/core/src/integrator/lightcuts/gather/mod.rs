@@ -1,0 +1,106 @@
+//! Multidimensional lightcuts (Walter et al. 2006, *Multidimensional Lightcuts*): one cut for all
+//! light of a group of samples of a pixel, whatever they differ in: position on the film or on the
+//! lens, time, or path through mirrors and media.
+//!
+//! A *gather point* is a shading point with the weight of its light in the sum over the group
+//! (`point`). Gather points are the leaves of a *gather tree* (`tree`). The product graph has a node
+//! for each pair of a cluster of gather points and a cluster of lights; `bound` computes upper bounds
+//! on pairs, and `cut` refines pairs until the error of the sum is small. A pair is estimated by the
+//! representatives of both of its clusters, with one shadow ray, at the time of the gather point.
+//!
+//! The radiance of a pair is the same for all of its gather points, so that each sample has a
+//! radiance of its own: the film does not know of groups.
+
+mod bound;
+mod cut;
+mod point;
+mod tree;
+
+use self::bound::Group;
+use self::cut::GatherCut;
+use self::point::GatherPoints;
+use self::tree::GatherTree;
+use super::cut::StopCriteria;
+use super::lighting::{Lighting, ShadingPoint};
+use lightbound_math::Vec3;
+use std::ops::Range;
+
+/// Collects the gather points of a tile, and computes cuts for groups of samples. Buffers are
+/// reused.
+#[derive(Default)]
+pub(super) struct Gather {
+    points: GatherPoints,
+    /// Indices of the points, group by group.
+    order: Vec<u32>,
+    tree: GatherTree,
+    cut: GatherCut,
+}
+
+/// The cut of a group of samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GatherResult {
+    /// Number of gather points.
+    pub points: u32,
+    /// Number of pairs.
+    pub pairs: u32,
+    /// Whether refinement stopped at the maximum number of pairs.
+    pub capped: bool,
+    /// Sum of the error bounds, a luminance, of the weighted sum over the group.
+    pub error: f32,
+}
+
+impl Gather {
+    /// Discards all points.
+    pub fn clear(&mut self) {
+        self.points.clear();
+    }
+
+    /// Adds the shading point at which `lighting` is. Its light is multiplied by `throughput` on the
+    /// way to the camera, and by `sample_weight` in the sum over the group.
+    pub fn add(
+        &mut self,
+        lighting: &Lighting<'_>,
+        point: &ShadingPoint<'_>,
+        sample: u32,
+        throughput: Vec3,
+        sample_weight: f32,
+    ) {
+        self.points.add(lighting, point, sample, throughput, sample_weight);
+    }
+
+    /// Divides the points into groups of `size` consecutive samples. Returns the ranges of points,
+    /// each with the first sample of the group.
+    pub fn groups(&mut self, size: u32) -> Vec<(u32, Range<usize>)> {
+        let group = |&point: &u32| self.points.get(point).sample / size;
+        self.order.clear();
+        self.order.extend(0..self.points.len() as u32);
+        self.order.sort_by_key(group);
+        let mut end = 0;
+        let range = |points: &[u32]| {
+            end += points.len();
+            (group(&points[0]) * size, end - points.len()..end)
+        };
+        self.order.chunk_by(|a, b| group(a) == group(b)).map(range).collect()
+    }
+
+    /// Computes the cut of a group. Calls `add` with each sample and the radiance that one of its
+    /// points reflects to the camera.
+    pub fn compute(
+        &mut self,
+        lighting: &mut Lighting<'_>,
+        group: Range<usize>,
+        criteria: &StopCriteria,
+        is_timed: bool,
+        mut add: impl FnMut(u32, Vec3),
+    ) -> GatherResult {
+        let order = &mut self.order[group];
+        self.tree.build(&self.points, order, lighting);
+        let mut group = Group::new(lighting, &self.points, &self.tree, is_timed);
+        let result = self.cut.compute(&mut group, criteria);
+        self.cut.for_each_point(&self.tree, |point, radiance| {
+            let point = self.points.get(point);
+            add(point.sample, (point.throughput.as_dvec3() * radiance).as_vec3());
+        });
+        result
+    }
+}

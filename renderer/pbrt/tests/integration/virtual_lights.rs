@@ -1,0 +1,134 @@
+//! Indirect light of lightcuts, from virtual lights, beside the path tracer's.
+
+use crate::common::{load_scene, render_text, render_with_stats};
+use lightbound::film::RenderedImage;
+use lightbound::settings::{CutMode, ErrorMode, MethodName};
+use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
+
+/// Width and height of images, and of the blocks that are compared.
+const RESOLUTION: usize = 12;
+const BLOCK: usize = 4;
+
+/// A room of side 2 with coloured walls, a glossy sphere with smooth normals, and a translucent
+/// sheet, lit by a lamp that faces the ceiling, a spot light and the sky in a window.
+const ROOM: &str = r#"
+LookAt 0 -0.95 0  0 1 -0.2  0 0 1
+Camera "perspective" "float fov" 75
+WorldBegin
+LightSource "spot" "rgb I" [2 2 1] "point3 from" [0.7 -0.7 0.8] "point3 to" [-0.5 1 -0.6]
+LightSource "infinite" "rgb L" [0.4 0.6 1]
+AttributeBegin Material "diffuse" "rgb reflectance" [0 0 0]
+    AreaLightSource "diffuse" "rgb L" [6 5 4]
+    Shape "bilinearmesh" "point3 P" [-0.2 0.2 0.6  0.2 0.2 0.6  -0.2 0.6 0.6  0.2 0.6 0.6]
+AttributeEnd
+Material "diffuse" "rgb reflectance" [0.7 0.7 0.7]
+Shape "bilinearmesh" "point3 P" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1]
+Shape "bilinearmesh" "point3 P" [-1 -1 1  1 -1 1  -1 1 1  1 1 1]
+Shape "bilinearmesh" "point3 P" [-1 1 -1  1 1 -1  -1 1 1  1 1 1]
+Material "diffuse" "rgb reflectance" [0.7 0.1 0.1]
+Shape "bilinearmesh" "point3 P" [-1 -1 -1  -1 1 -1  -1 -1 1  -1 1 1]
+Material "coateddiffuse" "rgb reflectance" [0.1 0.6 0.1] "float roughness" 0.3
+Shape "bilinearmesh" "point3 P" [1 -1 -1  1 1 -1  1 -1 0.5  1 1 0.5]
+Material "diffusetransmission" "rgb reflectance" [0.2 0.2 0.2] "rgb transmittance" [0.5 0.5 0.3]
+Shape "bilinearmesh" "point3 P" [-0.9 0.5 -1  -0.4 0.8 -1  -0.9 0.5 0.2  -0.4 0.8 0.2]
+Material "conductor" "float roughness" 0.4
+AttributeBegin Translate 0.4 0.3 -0.6 Shape "loopsubdiv" "integer levels" 2
+    "integer indices" [0 2 1  0 1 3  0 3 2  1 2 3]
+    "point3 P" [0.5 0.5 0.5  -0.5 -0.5 0.5  -0.5 0.5 -0.5  0.5 -0.5 -0.5] AttributeEnd
+"#;
+
+fn scene(integrator: &str, spp: u32) -> String {
+    format!(
+        "Integrator {integrator} \"integer maxdepth\" 12
+         Sampler \"zsobol\" \"integer pixelsamples\" {spp}
+         Film \"rgb\" \"integer xresolution\" {RESOLUTION} \"integer yresolution\" {RESOLUTION}
+         PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5 {ROOM}"
+    )
+}
+
+fn overrides(light_paths: u32, settings: LightcutsOverrides) -> Overrides {
+    Overrides {
+        integrator: Some(MethodName::Lightcuts),
+        lightcuts: LightcutsOverrides { light_paths: Some(light_paths), ..settings },
+        ..Overrides::default()
+    }
+}
+
+fn with_error(error: f32) -> LightcutsOverrides {
+    LightcutsOverrides {
+        error: Some(error),
+        error_mode: Some(ErrorMode::Cluster),
+        max_cut: Some(1 << 20),
+        ..LightcutsOverrides::default()
+    }
+}
+
+/// Returns the means of blocks of pixels.
+fn blocks(image: &RenderedImage) -> Vec<[f64; 3]> {
+    let mut blocks = vec![[0.0; 3]; (RESOLUTION / BLOCK).pow(2)];
+    for (pixel, rgb) in image.radiance.iter().enumerate() {
+        let (x, y) = (pixel % RESOLUTION, pixel / RESOLUTION);
+        let block = &mut blocks[y / BLOCK * (RESOLUTION / BLOCK) + x / BLOCK];
+        for (sum, &value) in block.iter_mut().zip(rgb) {
+            *sum += f64::from(value) / (BLOCK * BLOCK) as f64;
+        }
+    }
+    blocks
+}
+
+fn mean(image: &RenderedImage) -> f64 {
+    blocks(image).as_flattened().iter().sum::<f64>()
+}
+
+fn assert_close(image: &RenderedImage, expected: &RenderedImage, tolerance: f64) {
+    for (block, (a, b)) in blocks(image).iter().zip(blocks(expected)).enumerate() {
+        for (a, b) in a.iter().zip(b) {
+            let error = (a - b).abs() / b;
+            assert!(error < tolerance, "block {block}: {a}, expected {b}");
+        }
+    }
+}
+
+#[test]
+fn indirect_light_matches_the_path_tracer() {
+    let reference = render_text(&scene("\"path\"", 1024), &Overrides::default(), 2);
+    let direct = render_text(&scene("\"lightcuts\"", 8), &overrides(0, with_error(0.01)), 2);
+    assert!(mean(&direct) < 0.75 * mean(&reference), "expected indirect light");
+    let deterministic = overrides(20_000, with_error(0.01));
+    assert_close(&render_text(&scene("\"lightcuts\"", 8), &deterministic, 2), &reference, 0.05);
+    let stochastic = overrides(
+        20_000,
+        LightcutsOverrides {
+            mode: Some(CutMode::Stochastic),
+            cut_size: Some(32),
+            ..LightcutsOverrides::default()
+        },
+    );
+    assert_close(&render_text(&scene("\"lightcuts\"", 64), &stochastic, 2), &reference, 0.05);
+}
+
+#[test]
+fn rays_compensate_for_clamping() {
+    let clamped = |clamp_distance: f32, no_compensation: bool| {
+        let settings = LightcutsOverrides {
+            clamp_distance: Some(clamp_distance),
+            no_compensation,
+            ..with_error(0.02)
+        };
+        render_text(&scene("\"lightcuts\"", 64), &overrides(5000, settings), 2)
+    };
+    let reference = clamped(0.2, false);
+    assert_close(&clamped(0.8, false), &reference, 0.05);
+    let without = [0.2, 0.8].map(|distance| mean(&clamped(distance, true)) / mean(&reference));
+    assert!(without[1] < without[0] && without[0] < 0.995, "{without:?}");
+}
+
+#[test]
+fn bounds_on_virtual_lights_hold() {
+    let settings = LightcutsOverrides { check_bounds: true, ..with_error(0.02) };
+    let scene = load_scene(&scene("\"lightcuts\"", 4), &[], &overrides(5000, settings));
+    let [one, three] = [1, 3].map(|threads| render_with_stats(&scene, threads));
+    let cuts = one.counts.cuts;
+    assert!(cuts.checks > 100_000 && cuts.violations == 0, "{cuts:?}");
+    assert!(one.image.radiance == three.image.radiance, "threads change the image");
+}

@@ -7,8 +7,11 @@
 
 use crate::analysis::conditions::implied_orders;
 use crate::ir::{Block, Def, Function, If, Op, Stmt, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
+
+/// Number of statements of a block up to which debug builds check what cones have.
+const MAX_CHECKED: usize = 200;
 
 /// Turns the selects of a function with interval conditions into ifs where that clips a value.
 pub fn run(mut function: Function, is_interval: &[bool]) -> Function {
@@ -102,8 +105,8 @@ fn select_of(function: &Function, stmt: &Stmt) -> Option<[Value; 3]> {
 struct Sinking {
     /// Position of the operation that defines a value.
     position: FxHashMap<Value, usize>,
-    /// Position of the first statement that uses a value.
-    first_use: FxHashMap<Value, usize>,
+    /// Positions of the statements that use a value, once for each use.
+    users: FxHashMap<Value, Vec<usize>>,
     /// Positions of the selects with a condition.
     selects: FxHashMap<Value, Vec<usize>>,
     /// Whether a statement has been moved to an arm.
@@ -112,7 +115,8 @@ struct Sinking {
 
 impl Sinking {
     fn new(function: &Function, block: &Block) -> Sinking {
-        let [mut position, mut first_use] = [FxHashMap::default(), FxHashMap::default()];
+        let mut position = FxHashMap::default();
+        let mut users: FxHashMap<Value, Vec<usize>> = FxHashMap::default();
         let mut selects: FxHashMap<Value, Vec<usize>> = FxHashMap::default();
         for (at, stmt) in block.stmts.iter().enumerate() {
             if let Stmt::Op(value) = stmt {
@@ -122,10 +126,10 @@ impl Sinking {
                 selects.entry(cond).or_default().push(at);
             }
             for_each_use(function, std::slice::from_ref(stmt), &mut |value| {
-                first_use.entry(value).or_insert(at);
+                users.entry(value).or_default().push(at);
             });
         }
-        Sinking { position, first_use, selects, moved: vec![false; block.stmts.len()] }
+        Sinking { position, users, selects, moved: vec![false; block.stmts.len()] }
     }
 
     /// Turns the select at `last`, and those with the same condition before it, into an if, unless
@@ -142,23 +146,39 @@ impl Sinking {
         let mut selects = vec![];
         for &at in self.selects[&cond].iter().filter(|&&at| at <= last && !self.moved[at]) {
             if let Stmt::Op(value) = block.stmts[at]
-                && self.first_use.get(&value).is_none_or(|&first| first > last)
+                && self.users.get(&value).is_none_or(|users| users[0] > last)
                 && let Some([_, then, otherwise]) = select_of(function, &block.stmts[at])
             {
                 selects.push((at, value, [then, otherwise]));
             }
         }
-        let cones = [0, 1].map(|arm| {
-            self.cone(function, selects.iter().map(|(_, _, operands)| operands[arm]), uses)
-        });
+        // Most selects clip nothing. Cones may be large, so they are computed for the others only.
         let compared = compared(function, cond);
-        let gains = cones.iter().flatten().any(|&at| {
+        let users = compared.iter().filter_map(|value| self.users.get(value)).flatten();
+        let group: Vec<usize> = selects.iter().map(|&(at, ..)| at).collect();
+        let mut earlier = users.filter(|&&at| at < last && !group.contains(&at));
+        let gains = earlier.any(|&at| {
+            let Stmt::Op(value) = block.stmts[at] else { return false };
+            [0, 1].into_iter().any(|arm| self.is_in_cone(function, block, value, &group, arm, uses))
+        });
+        let cones = || {
+            [0, 1].map(|arm| {
+                self.cone(function, selects.iter().map(|(_, _, operands)| operands[arm]), uses)
+            })
+        };
+        let uses_compared = |at: usize| {
             let Stmt::Op(value) = block.stmts[at] else { return false };
             arguments(function, value).iter().any(|arg| compared.contains(arg))
-        });
+        };
+        debug_assert!(
+            block.stmts.len() > MAX_CHECKED
+                || gains == cones().iter().flatten().any(|&at| uses_compared(at)),
+            "the operations of the cones decide whether an if gains"
+        );
         if !gains {
             return;
         }
+        let cones = cones();
         let [then, otherwise] = [0, 1].map(|arm| Block {
             stmts: cones[arm].iter().map(|&at| block.stmts[at].clone()).collect(),
             yields: selects.iter().map(|(_, _, operands)| operands[arm]).collect(),
@@ -172,6 +192,50 @@ impl Sinking {
         for at in replaced.chain(cones.into_iter().flatten()) {
             self.moved[at] = true;
         }
+    }
+
+    /// Whether an operation computes nothing but operands for an arm of the selects at the positions
+    /// `group`, that is, is in their [cone](Self::cone). Follows its uses, and ends at the first one
+    /// that is not in the cone; so it takes little time for most operations.
+    fn is_in_cone(
+        &self,
+        function: &Function,
+        block: &Block,
+        value: Value,
+        group: &[usize],
+        arm: usize,
+        uses: &[u32],
+    ) -> bool {
+        let last = group.iter().copied().max().unwrap_or(0);
+        let mut seen = FxHashSet::from_iter([value]);
+        let mut pending = vec![value];
+        while let Some(value) = pending.pop() {
+            let users = self.users.get(&value).map_or(&[][..], Vec::as_slice);
+            let is_unmoved = self.position.get(&value).is_some_and(|&at| !self.moved[at]);
+            // Others are in other blocks. Dead operations compute no operands.
+            let are_all = users.len() == uses[value.index()] as usize && !users.is_empty();
+            if !is_unmoved || !are_all {
+                return false;
+            }
+            for &at in users {
+                if group.contains(&at) {
+                    let operands = select_of(function, &block.stmts[at]).expect("a select");
+                    if (0..3).any(|k| operands[k] == value && k != arm + 1) {
+                        return false;
+                    }
+                    continue;
+                }
+                match block.stmts[at] {
+                    Stmt::Op(user) if at < last => {
+                        if seen.insert(user) {
+                            pending.push(user);
+                        }
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        true
     }
 
     /// Positions of the operations that compute nothing but operands, in order.

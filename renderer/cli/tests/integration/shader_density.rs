@@ -376,7 +376,7 @@ fn densities_are_checked_and_shown_in_a_box() {
     }
     let brdf = ShaderDir::new(LOBE);
     let rejected = brdf.shader("preview", &["--p", "0..1,0..1,0..1"]).assert().code(2);
-    rejected.stderr(contains("--p applies only to densities: a.wgsl is a BRDF"));
+    rejected.stderr(contains("--p applies only to densities and fields: a.wgsl is a BRDF"));
     // The ball fills the middle of the larger box, and only a corner of the unit cube.
     dir.write(
         "a.wgsl",

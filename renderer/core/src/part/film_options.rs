@@ -14,6 +14,9 @@ struct FilmJson {
     /// Whether the film stores [`lightcuts::FILM_CHANNELS`].
     #[serde(default)]
     cuts: bool,
+    /// Whether the film stores [`lightcuts::GATHER_CHANNELS`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    gather: bool,
     /// Names of the components by the kind of path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     components: Vec<PathComponent>,
@@ -108,20 +111,28 @@ pub fn serialize<S: Serializer>(options: &FilmOptions, serializer: S) -> Result<
     let &FilmOptions { features: mut layers, moments, channels, components: mut of_light } =
         options;
     let cuts = channels == lightcuts::FILM_CHANNELS;
-    assert!(cuts || channels.is_empty(), "the header has a flag for each list of channels");
+    let gather = channels == lightcuts::GATHER_CHANNELS;
+    assert!(
+        cuts || gather || channels.is_empty(),
+        "the header has a flag for each list of channels"
+    );
     let features = Feature::ALL.into_iter().filter(|f| *f.flag(&mut layers)).collect();
     let components = PathComponent::ALL.into_iter().filter(|c| *c.flag(&mut of_light)).collect();
     let light_groups = of_light.light_groups;
-    FilmJson { features, moments, cuts, components, light_groups }.serialize(serializer)
+    FilmJson { features, moments, cuts, gather, components, light_groups }.serialize(serializer)
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FilmOptions, D::Error> {
-    let FilmJson { features, moments, cuts, components, light_groups } =
+    let FilmJson { features, moments, cuts, gather, components, light_groups } =
         FilmJson::deserialize(deserializer)?;
     if light_groups > MAX_LIGHT_GROUPS {
         return Err(D::Error::custom("too many light groups"));
     }
-    let channels = if cuts { lightcuts::FILM_CHANNELS } else { &[] };
+    let channels = match (cuts, gather) {
+        (true, _) => lightcuts::FILM_CHANNELS,
+        (false, true) => lightcuts::GATHER_CHANNELS,
+        (false, false) => &[],
+    };
     let mut layers = FeatureLayers::NONE;
     features.into_iter().for_each(|feature| *feature.flag(&mut layers) = true);
     let mut of_light = ComponentLayers { light_groups, ..ComponentLayers::default() };

@@ -70,6 +70,7 @@ const STOCHASTIC: LightcutsOverrides = LightcutsOverrides {
     max_cut: None,
     mode: Some(CutMode::Stochastic),
     cut_size: Some(24),
+    gather: None,
     area_points: None,
     environment_points: None,
     bounds: lightbound::settings::BoundMode::Related,

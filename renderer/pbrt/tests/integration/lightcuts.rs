@@ -261,7 +261,7 @@ fn bound_modes_change_whole_pixels_within_the_error_only() {
 }
 
 #[test]
-fn whole_pixels_do_not_depend_on_threads_or_parts() {
+fn whole_pixels_do_not_depend_on_thread_count() {
     let text = varied_scene(LIGHTS, 8);
     let scene = load_scene(&text, &[], &gather(4, LightcutsOverrides::default()));
     let [single, multiple] = [1, 3].map(|threads| render(&scene, threads));

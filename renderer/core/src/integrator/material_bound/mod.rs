@@ -175,7 +175,7 @@ impl MaterialBounds {
     }
 
     /// Returns the number of shaders.
-    pub fn len(&self) -> usize {
+    pub fn shader_count(&self) -> usize {
         self.shaders.len()
     }
 

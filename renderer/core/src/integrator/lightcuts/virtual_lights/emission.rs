@@ -91,7 +91,7 @@ impl<'a> EmissionSampler<'a> {
             Emission::Spot(falloff) => {
                 let cos = 1.0 - u.x * (1.0 - falloff.cos_end);
                 let sin = (1.0 - cos * cos).max(0.0).sqrt();
-                let (y, x) = (TAU * u.y).sin_cos();
+                let (y, x) = libm::sincosf(TAU * u.y);
                 let d = Frame::from_normal(point.axis).to_world(vec3(x * sin, y * sin, cos));
                 (Ray::new(point.position, d), falloff.at(cos) * TAU * (1.0 - falloff.cos_end))
             }

@@ -171,11 +171,10 @@ fn emission_bound(
     let s = material.bound(&boxes);
     let eta2 = if both_sides { (eta * eta).max(1.0 / (eta * eta)) } else { 1.0 };
     let (mut sum, mut slopes) = (Vec3::ZERO, Vec3::ZERO);
-    for lane in 0..LANES {
-        let [lo, hi] = [boxes.lo[2][lane], boxes.hi[2][lane]];
+    for (lane, (&lo, &hi)) in std::iter::zip(&boxes.lo[2], &boxes.hi[2]).enumerate() {
         let min_cosine = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
         let correction = max_correction.min((1.0 / min_cosine).max(1.0));
-        let greatest = Vec3::from_array([0, 1, 2].map(|c| s[c][lane])) * (correction * eta2);
+        let greatest = Vec3::from_array(s.map(|lanes| lanes[lane])) * (correction * eta2);
         sum += greatest;
         let cosine = if both_sides { 1.0 } else { step * (lane + 1) as f32 };
         slopes = slopes.max(greatest / cosine);
@@ -210,7 +209,7 @@ impl<'a> VirtualLightEvaluator<'a> {
         lights: &'a VirtualLights,
         materials: &'a MaterialBounds,
     ) -> VirtualLightEvaluator<'a> {
-        let buffers = (0..materials.len()).map(|_| None).collect();
+        let buffers = (0..materials.shader_count()).map(|_| None).collect();
         VirtualLightEvaluator { lights, materials, buffers, order: Vec::new() }
     }
 

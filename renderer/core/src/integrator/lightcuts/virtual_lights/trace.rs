@@ -235,8 +235,7 @@ impl<'a> Tracer<'a> {
         };
         // Roulette keeps the power of the paths that survive.
         let survival = weight.abs().max_element().min(1.0);
-        // False for NaN.
-        if !(roulette_u < survival) {
+        if survival.is_nan() || roulette_u >= survival {
             return None;
         }
         particle.power *= weight / survival;

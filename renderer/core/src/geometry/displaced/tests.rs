@@ -322,9 +322,9 @@ fn meshes_that_cannot_be_displaced_are_errors() {
             .to_string()
     };
     let two = "fn displace(uv: vec2f, p: vec3f) -> f32 { return p.x; }";
-    assert!(error(two, 1.0).contains("no `fn displace(uv: vec2f, p: vec3f, n: vec3f"));
+    assert!(error(two, 1.0).contains("`fn displace` has other arguments"));
     let two = "fn displace(uv: vec2f, p: vec3f, n: vec3f) -> vec2f { return uv; }";
-    assert!(error(two, 1.0).contains("no `fn displace("));
+    assert!(error(two, 1.0).contains("`fn displace` has other arguments, or another result"));
     let flat = "fn displace(uv: vec2f, p: vec3f, n: vec3f) -> f32 { return 0.0; }";
     for edge_length in [1e-9, 1e-5] {
         assert!(error(flat, edge_length).contains("too many triangles"));

@@ -24,7 +24,7 @@ pub struct LightcutsArgs {
     error_mode: Option<ErrorMode>,
 
     /// Maximum number of clusters in a cut [default: the scene's, or 1000, or unlimited with
-    /// --error-mode total]
+    /// --error-mode total or --light-paths]
     #[arg(long, value_name = "N", value_parser = integer(1..=MAX_COUNT))]
     max_cut: Option<u32>,
 

@@ -282,9 +282,14 @@ fn lightcuts(
     }
     let file_error_mode = choice(entity, "errormode")?;
     let error_mode = overrides.error_mode.unwrap_or(file_error_mode);
-    // A limit on the cut size can violate the bound on the total error, so the default is no limit.
-    let max_cut =
-        count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
+    let has_virtual_lights = match overrides.light_paths {
+        Some(paths) => paths > 0,
+        None => p.int("lightpaths")?.is_some_and(|paths| paths > 0),
+    };
+    let is_unlimited = error_mode == ErrorMode::Total || has_virtual_lights;
+    // Near virtual lights, a cluster may be far too bright until it is refined. A limit can also
+    // violate the bound on the total error. So the default is no limit.
+    let max_cut = count("maxcut", if is_unlimited { i32::MAX } else { 1000 }, MAX_CUT)?;
     let mode = choice(entity, "mode")?;
     let cut_size = count("cutsize", 64, MAX_CUT)?;
     let gather = p.int("gather")?.unwrap_or(1);

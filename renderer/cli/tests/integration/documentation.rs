@@ -32,6 +32,7 @@ const OVERRIDES: &str = r#"#!/bin/sh
 case "$EXACT $*" in
   "yes render "*) set -- "$@" --accel builtin ;;
   "no render "*--sample-range* | "no render "*--noise-threshold*) set -- "$@" --resolution 48x32 ;;
+  "no render "*"--gather 16"*) set -- "$@" --resolution 48x32 --spp 16 ;;
   "no render "*) set -- "$@" --resolution 48x32 --spp 2 ;;
   "no shader preview "*) set -- "$@" --size 32 --spp 2 ;;
   "no bounds "*--by-relation*) ;;

@@ -68,7 +68,7 @@ fn displacements_are_found_without_their_name() {
     let ir = dir.stdout("show", &["--stage", "ir"]);
     assert!(ir.contains("fn displace(uv.x: f32"), "{ir}");
     assert!(dir.stdout("check", &["--target", "sse"]).contains("a function"));
-    let other = ShaderDir::new(&source.replace("displace", "move"));
+    let other = ShaderDir::new(&source.replace("displace", "shift"));
     let error = other.shader("eval", &inputs).output().unwrap().stderr;
     assert!(String::from_utf8_lossy(&error).contains("there is no `fn brdf`"), "{error:?}");
 }

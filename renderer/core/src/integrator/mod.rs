@@ -124,10 +124,12 @@ pub fn new(
     scene: &Scene,
     settings: &IntegratorSettings,
 ) -> Result<Box<dyn Integrator>, IntegratorError> {
-    let max_depth = settings.max_depth;
+    let IntegratorSettings { max_depth, shadow_terminator, .. } = *settings;
     match &settings.method {
         Method::Path(settings) => Ok(Box::new(PathTracer::new(scene, max_depth, settings)?)),
-        Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, max_depth, settings)?)),
+        Method::Lightcuts(settings) => {
+            Ok(Box::new(Lightcuts::new(scene, max_depth, shadow_terminator, settings)?))
+        }
         &Method::AmbientOcclusion(settings) => Ok(Box::new(AmbientOcclusion(settings))),
     }
 }

@@ -435,7 +435,7 @@ fn run(kernel: &Kernel, binding: &ShaderBinding, inputs: &Batch, outputs: &mut B
 }
 
 /// Returns the statistics of a call of a kernel. Only the rows of `used` count, if it is given.
-fn count(kernel: &Kernel, outputs: &Batch, used: Option<&[LaneSet]>) -> ShadingCounts {
+pub(super) fn count(kernel: &Kernel, outputs: &Batch, used: Option<&[LaneSet]>) -> ShadingCounts {
     let is_used =
         |row: usize| used.is_none_or(|groups| groups[row / COLUMN_LEN].contains(row % COLUMN_LEN));
     let capped = kernel.outputs().iter().position(|port| port.name == "capped");

@@ -49,8 +49,9 @@ impl Node {
     /// Returns, for each child, an upper bound on the computed [`super::IncidentLight::factor`] at
     /// `x` of all lights below it, or of all their samples if leaves have extents. The bound is ∞
     /// if `x` lies in the box or on its border, 0 for empty slots, and never NaN. For virtual
-    /// lights, it bounds the product with the emission, and the distance has a minimum. `kind` is
-    /// the kind of the tree.
+    /// lights, it bounds the product with the intensity in the direction to `x` relative to the
+    /// [magnitude](super::LightTree::magnitude), and distances have a minimum. `kind` is the kind of
+    /// the tree.
     pub fn geometric_bounds(&self, kind: LightKind, x: Vec3) -> [f32; WIDTH] {
         self.geometric_bounds_over(kind, Aabb { min: x, max: x })
     }
@@ -91,20 +92,19 @@ impl Node {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
         let spot = if cos >= self.cos_spot[k] { 1.0 } else { 0.0 };
-        let emission = greater(cos * self.slope[k], spot);
+        let emission = greater(cos * self.has_cosine[k], spot);
         // Avoid the NaN of 0/0.
         if emission > 0.0 { emission / d2 } else { 0.0 }
     }
 
-    /// Returns an upper bound on the emission of virtual lights divided by squared distance.
+    /// Returns an upper bound on the emission of virtual lights, relative to their magnitudes, divided
+    /// by squared distance.
     #[inline(always)]
     fn virtual_bound(&self, k: usize, x: [[f32; 3]; 2], min_distance_squared: f32) -> f32 {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
-        let emission = self.slope[k] * lesser(cos + COSINE_STEP, 1.0);
-        let factor = 1.0 / greater(d2, min_distance_squared);
-        // Two more roundings than in the product for a light.
-        if cos > 0.0 { emission * factor * (1.0 + 2.0 * f32::EPSILON) } else { 0.0 }
+        let emission = lesser(cos + COSINE_STEP, 1.0);
+        if cos > 0.0 { emission / greater(d2, min_distance_squared) } else { 0.0 }
     }
 
     /// Returns an upper bound, at most 1, on the cosine between a light's axis and its direction to

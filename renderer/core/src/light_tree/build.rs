@@ -28,6 +28,7 @@ const BALANCED_DEPTH: u32 = 24;
 const NO_SPOT: f32 = 2.0;
 
 /// All trees. Points are in leaf order.
+#[derive(Default)]
 pub(super) struct Trees {
     pub(super) points: Vec<LightPoint>,
     pub(super) nodes: Vec<Node>,
@@ -40,41 +41,43 @@ pub(super) struct Trees {
 /// If there are 2³¹ points or more.
 pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32) -> Trees {
     assert!(points.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
-    let (mut ordered, mut nodes, mut roots) =
-        (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
+    let mut trees = Trees { points: Vec::with_capacity(points.len()), ..Trees::default() };
     for kind in [LightKind::Omni, LightKind::Oriented, LightKind::Directional] {
         let points_of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
         let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
         let mut items: Vec<LightItem> =
             points_of_kind.map(|(i, p)| light_item(p, extent(i, p), i as u32)).collect();
-        if items.is_empty() {
-            continue;
-        }
-        let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size) };
-        let root = builder.build_node(&mut items, ordered.len() as u32, 0, &mut nodes);
-        roots.push((kind, root.index));
-        ordered.extend(items.iter().map(|item| points[item.point as usize]));
+        trees.add(kind, &mut items, &points, size);
     }
-    nodes.shrink_to_fit();
-    Trees { points: ordered, nodes, roots }
+    trees.nodes.shrink_to_fit();
+    trees
 }
 
-/// Appends a tree of virtual lights, which all have the same kind, to the others. `size` is as in
-/// [`build`].
-///
-/// # Panics
-/// If there are 2³¹ points or more.
-pub(super) fn append(trees: &mut Trees, virtual_lights: &[LightPoint], size: f32) {
-    let Some(kind) = virtual_lights.first().map(LightPoint::kind) else { return };
-    let first = trees.points.len();
-    assert!(first + virtual_lights.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
-    let mut items: Vec<LightItem> =
-        (0..).zip(virtual_lights).map(|(i, p)| light_item(p, Extent::of(p), i)).collect();
-    let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size) };
-    let root = builder.build_node(&mut items, first as u32, 0, &mut trees.nodes);
-    trees.roots.push((kind, root.index));
-    trees.points.extend(items.iter().map(|item| virtual_lights[item.point as usize]));
-    trees.nodes.shrink_to_fit();
+impl Trees {
+    /// Adds a tree of virtual lights, which all have the same kind. `size` is as in [`build`].
+    ///
+    /// # Panics
+    /// If there are 2³¹ points or more.
+    pub(super) fn add_virtual_lights(&mut self, lights: &[LightPoint], size: f32) {
+        let Some(kind) = lights.first().map(LightPoint::kind) else { return };
+        let count = self.points.len() + lights.len();
+        assert!(count < 1 << 31, "light trees hold fewer than 2³¹ points");
+        let mut items: Vec<LightItem> =
+            (0..).zip(lights).map(|(i, p)| light_item(p, Extent::of(p), i)).collect();
+        self.add(kind, &mut items, lights, size);
+        self.nodes.shrink_to_fit();
+    }
+
+    /// Adds the tree of some points, of one kind, if there are any.
+    fn add(&mut self, kind: LightKind, items: &mut [LightItem], points: &[LightPoint], size: f32) {
+        if items.is_empty() {
+            return;
+        }
+        let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size) };
+        let root = builder.build_node(items, self.points.len() as u32, 0, &mut self.nodes);
+        self.roots.push((kind, root.index));
+        self.points.extend(items.iter().map(|item| points[item.point as usize]));
+    }
 }
 
 /// Creates the build item of a point.
@@ -83,17 +86,11 @@ fn light_item(p: &LightPoint, extent: Extent, index: u32) -> LightItem {
         Emission::Spot(falloff) => falloff.cos_end,
         _ => NO_SPOT,
     };
-    let slope = match p.emission {
-        Emission::Cosine => 1.0,
-        Emission::Virtual { slope } => slope,
-        _ => 0.0,
-    };
     LightItem {
         bounds: extent.bounds,
         cone: extent.cone,
         intensity: p.intensity,
         cos_spot,
-        slope,
         point: index,
     }
 }
@@ -261,12 +258,12 @@ impl TreeBuilder {
     fn child_range(&self, items: &[LightItem], range: Range<usize>) -> ChildRange {
         let items = &items[range.clone()];
         let (mut bounds, mut intensity, mut axes) = (Aabb::EMPTY, DVec3::ZERO, DVec3::ZERO);
-        let (mut slope, mut cos_spot) = (0.0f32, NO_SPOT);
+        let (mut has_cosine, mut cos_spot) = (false, NO_SPOT);
         for item in items {
             bounds = bounds.union(item.bounds);
             intensity += item.intensity.as_dvec3();
             axes += item.cone.axis.as_dvec3();
-            slope = slope.max(item.slope);
+            has_cosine |= item.cos_spot == NO_SPOT;
             cos_spot = cos_spot.min(item.cos_spot);
         }
         let cone = match self.kind {
@@ -281,7 +278,7 @@ impl TreeBuilder {
         let cluster = Cluster {
             bounds,
             cone,
-            slope,
+            has_cosine,
             cos_spot,
             intensity,
             representative: 0,
@@ -294,7 +291,7 @@ impl TreeBuilder {
 /// Returns the magnitudes of each node (see [`super::LightTree::magnitude`]); empty if they equal
 /// the intensities.
 pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<RgbLanes> {
-    if points.iter().all(|p| p.intensity.min_element() >= 0.0) {
+    if points.iter().all(|p| p.magnitude() == p.intensity) {
         return Vec::new();
     }
     let mut magnitudes = vec![[[0.0f32; WIDTH]; 3]; nodes.len()];
@@ -303,10 +300,12 @@ pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<RgbLanes>
         for k in 0..WIDTH {
             let sum = match node.child(k) {
                 Child::None => continue,
-                Child::Leaf(leaf) => points[leaf as usize].intensity.abs().to_array(),
-                Child::Node(below) => {
-                    magnitudes[below as usize].map(|lanes| lanes.iter().sum::<f32>().min(f32::MAX))
-                }
+                Child::Leaf(leaf) => points[leaf as usize].magnitude().to_array(),
+                Child::Node(below) => magnitudes[below as usize].map(|lanes| {
+                    let is_finite = lanes.iter().all(|x| x.is_finite());
+                    let greatest = if is_finite { f32::MAX } else { f32::INFINITY };
+                    lanes.iter().sum::<f32>().min(greatest)
+                }),
             };
             (0..3).for_each(|channel| magnitudes[index][channel][k] = sum[channel]);
         }
@@ -382,19 +381,18 @@ mod tests {
             match p.emission {
                 Emission::Omni => {}
                 Emission::Distant => assert!(cone.contains(p.position), "{cone:?} {}", p.position),
-                Emission::Cosine => assert!(cone.contains(p.axis) && node.slope[k] == 1.0),
+                Emission::Cosine => assert!(cone.contains(p.axis) && node.has_cosine[k] == 1.0),
                 Emission::Spot(falloff) => {
                     assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end)
                 }
-                Emission::Virtual { slope } => {
-                    let contains = p.axis == Vec3::ZERO || cone.contains(p.axis);
-                    assert!(contains && node.slope[k] >= slope)
+                Emission::Virtual { .. } => {
+                    assert!(p.axis == Vec3::ZERO || cone.contains(p.axis))
                 }
             }
         }
         if kind == LightKind::Oriented {
             let has_cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
-            assert_eq!(node.slope[k] == 1.0, has_cosine);
+            assert_eq!(node.has_cosine[k] == 1.0, has_cosine);
         }
         let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
         assert!(

@@ -55,13 +55,16 @@ impl LightTree {
 
     /// Adds a tree of virtual lights, which all have the same [`LightPoint::offset`]. `bounds` is
     /// the bounding box of the scene's surfaces.
+    ///
+    /// # Panics
+    /// If there are 2³¹ leaves or more.
     pub fn add_virtual_lights(&mut self, lights: &[LightPoint], bounds: Aabb) {
         let mut trees = build::Trees {
             points: std::mem::take(&mut self.points),
             nodes: std::mem::take(&mut self.nodes),
             roots: std::mem::take(&mut self.roots),
         };
-        build::append(&mut trees, lights, size(bounds));
+        trees.add_virtual_lights(lights, size(bounds));
         (self.points, self.nodes, self.roots) = (trees.points, trees.nodes, trees.roots);
         self.magnitudes = build::magnitudes(&self.points, &self.nodes);
     }
@@ -84,7 +87,8 @@ impl LightTree {
 
     /// Returns the sum of the lights' absolute intensities for each child of a node, for error
     /// bounds. It differs from [`Node::intensity`] if out-of-gamut colours have negative
-    /// components, which may cancel.
+    /// components, which may cancel, and for virtual lights, where it is that of the bounds of
+    /// [`Emission::Virtual`].
     pub fn magnitude(&self, index: u32) -> &RgbLanes {
         self.magnitudes.get(index as usize).unwrap_or(&self.nodes[index as usize].intensity)
     }

@@ -25,9 +25,8 @@ pub struct Node {
     pub axis: [[f32; WIDTH]; 3],
     /// Cosine of that cone's half angle.
     pub cos_angle: [f32; WIDTH],
-    /// For oriented lights: 1 if any light has cosine emission, else 0. For virtual lights: the
-    /// greatest slope of [`super::Emission::Virtual`].
-    pub slope: [f32; WIDTH],
+    /// For oriented lights: 1 if any light has cosine emission, else 0.
+    pub has_cosine: [f32; WIDTH],
     /// For oriented lights: cosine of the half angle of the widest spot; 2 without spots.
     pub cos_spot: [f32; WIDTH],
     /// Sum of the lights' intensities, r, g and b.
@@ -70,7 +69,7 @@ impl PackedChild {
 pub(super) struct Cluster {
     pub(super) bounds: Aabb,
     pub(super) cone: Cone,
-    pub(super) slope: f32,
+    pub(super) has_cosine: bool,
     pub(super) cos_spot: f32,
     pub(super) intensity: DVec3,
     pub(super) representative: u32,
@@ -92,7 +91,7 @@ impl Node {
             hi: vectors(&|c| c.bounds.max),
             axis: vectors(&|c| c.cone.axis),
             cos_angle: lanes(&|c| c.cone.cos),
-            slope: lanes(&|c| c.slope),
+            has_cosine: lanes(&|c| if c.has_cosine { 1.0 } else { 0.0 }),
             cos_spot: lanes(&|c| c.cos_spot),
             // Clamp sums to the range of floats.
             intensity: std::array::from_fn(|axis| {

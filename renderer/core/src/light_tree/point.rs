@@ -45,9 +45,9 @@ pub enum Emission {
     /// That of a material, which is not known here. It is 0 if the cosine to the axis is not
     /// positive, unless the axis is zero.
     Virtual {
-        /// The emission, in each channel, is at most `slope` · min(cosine + [`COSINE_STEP`], 1);
-        /// with a zero axis, at most `slope`.
-        slope: f32,
+        /// The magnitude of the intensity in a direction is at most `bound` · min(cosine +
+        /// [`COSINE_STEP`], 1), W·sr⁻¹; with a zero axis, at most `bound`. May be infinite.
+        bound: Vec3,
     },
 }
 
@@ -61,7 +61,7 @@ pub struct LightPoint {
     pub position: Vec3,
     /// Unit axis; zero for lights without an axis.
     pub axis: Vec3,
-    /// Intensity along the axis, W·sr⁻¹; for [`Emission::Distant`], irradiance at normal incidence,
+    /// Intensity along the axis, W·sr⁻¹, or a typical one for [`Emission::Virtual`]; for [`Emission::Distant`], irradiance at normal incidence,
     /// W·m⁻². Finite and nonzero. Out-of-gamut colours have negative components.
     pub intensity: Vec3,
     /// Angular distribution.
@@ -99,6 +99,14 @@ impl LightPoint {
             Emission::Virtual { .. } => {
                 LightKind::Virtual { min_distance_squared: self.offset * self.offset }
             }
+        }
+    }
+
+    /// Returns the greatest magnitude of the intensity.
+    pub(super) fn magnitude(&self) -> Vec3 {
+        match self.emission {
+            Emission::Virtual { bound } => bound,
+            _ => self.intensity.abs(),
         }
     }
 

@@ -30,8 +30,6 @@ pub(super) struct LightItem {
     pub(super) intensity: Vec3,
     /// The spot's `cos_end`; 2 for other lights.
     pub(super) cos_spot: f32,
-    /// See [`super::Node::slope`].
-    pub(super) slope: f32,
     /// Index of the light point.
     pub(super) point: u32,
 }
@@ -234,7 +232,6 @@ mod tests {
                 cone: Cone::from_direction(axis),
                 intensity: Vec3::ONE,
                 cos_spot: 2.0,
-                slope: 0.0,
                 point: i as u32,
             }
         };

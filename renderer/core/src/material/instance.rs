@@ -110,6 +110,14 @@ impl ShaderInstance {
         self.dispersive.as_ref().map(|parameter| &*parameter.index)
     }
 
+    /// Returns [`eta`](Self::eta) for light of a wavelength in nm, or in RGB.
+    pub fn eta_at(&self, nm: Option<f32>) -> f32 {
+        match (self.dispersive_index(), nm) {
+            (Some(index), Some(nm)) => index.at(nm),
+            _ => self.eta,
+        }
+    }
+
     /// Returns the words of the parameters at a point, for light in RGB.
     pub fn words(&self, lookup: &Lookup) -> Vec<u32> {
         let mut all = vec![0; self.values.len()];

@@ -5,6 +5,10 @@ use lightbound::film::RenderedImage;
 use lightbound::settings::{CutMode, ErrorMode, MethodName};
 use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
 
+/// Tolerance for blocks: virtual lights are the same for all pixels, so their noise does not average
+/// out. The greatest errors are 5 %.
+const NOISE: f64 = 0.08;
+
 /// Width and height of images, and of the blocks that are compared.
 const RESOLUTION: usize = 12;
 const BLOCK: usize = 4;
@@ -80,14 +84,14 @@ fn mean(image: &RenderedImage) -> f64 {
     blocks(image).as_flattened().iter().sum::<f64>()
 }
 
-/// Asserts that images agree up to noise: on average, and in each block.
-fn assert_close(image: &RenderedImage, expected: &RenderedImage) {
+/// Asserts that images agree on average, and in each block.
+fn assert_close(image: &RenderedImage, expected: &RenderedImage, [of_mean, of_block]: [f64; 2]) {
     let ratio = mean(image) / mean(expected);
-    assert!((ratio - 1.0).abs() < 0.03, "the mean is {ratio} of the expected one");
+    assert!((ratio - 1.0).abs() < of_mean, "the mean is {ratio} of the expected one");
     for (block, (a, b)) in blocks(image).iter().zip(blocks(expected)).enumerate() {
         for (a, b) in a.iter().zip(b) {
             let error = (a - b).abs() / b;
-            assert!(error < 0.15, "block {block}: {a}, expected {b}");
+            assert!(error < of_block, "block {block}: {a}, expected {b}");
         }
     }
 }
@@ -98,7 +102,11 @@ fn indirect_light_matches_the_path_tracer() {
     let direct = render_text(&scene("\"lightcuts\"", 8), &overrides(0, with_error(0.01)), 2);
     assert!(mean(&direct) < 0.75 * mean(&reference), "expected indirect light");
     let deterministic = overrides(100_000, with_error(0.02));
-    assert_close(&render_text(&scene("\"lightcuts\"", 2), &deterministic, 2), &reference);
+    assert_close(
+        &render_text(&scene("\"lightcuts\"", 2), &deterministic, 2),
+        &reference,
+        [0.01, 0.05],
+    );
     let stochastic = overrides(
         100_000,
         LightcutsOverrides {
@@ -107,7 +115,11 @@ fn indirect_light_matches_the_path_tracer() {
             ..LightcutsOverrides::default()
         },
     );
-    assert_close(&render_text(&scene("\"lightcuts\"", 32), &stochastic, 2), &reference);
+    assert_close(
+        &render_text(&scene("\"lightcuts\"", 32), &stochastic, 2),
+        &reference,
+        [0.01, 0.05],
+    );
 }
 
 #[test]
@@ -121,9 +133,27 @@ fn rays_compensate_for_clamping() {
         render_text(&scene("\"lightcuts\"", 64), &overrides(5000, settings), 2)
     };
     let reference = clamped(0.2, false);
-    assert_close(&clamped(0.8, false), &reference);
+    assert_close(&clamped(0.8, false), &reference, [0.01, NOISE]);
     let without = [0.2, 0.8].map(|distance| mean(&clamped(distance, true)) / mean(&reference));
-    assert!(without[1] < without[0] && without[0] < 0.995, "{without:?}");
+    assert!(without[1] < 0.9 && without[0] < 0.995, "{without:?}");
+}
+
+#[test]
+fn gathered_samples_have_the_light_of_single_ones() {
+    for max_depth in [2, 3] {
+        let text = scene("\"lightcuts\"", 4)
+            .replace("maxdepth\" 12", &format!("maxdepth\" {max_depth}"))
+            .replace("Material \"conductor\" \"float roughness\" 0.4", "Material \"conductor\"");
+        let image = |gather: u32| {
+            let settings = LightcutsOverrides { gather: Some(gather), ..with_error(0.0) };
+            render_text(&text, &overrides(200, settings), 2)
+        };
+        let [single, gathered] = [1, 4].map(image);
+        for (a, b) in single.radiance.iter().zip(&gathered.radiance) {
+            let error = (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f32::max);
+            assert!(error <= 1e-4 * a[0].max(a[1]).max(a[2]), "{a:?} {b:?}");
+        }
+    }
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl ReceiverPoint {
             cos_sub_clamped(simd, cos_sub_clamped(simd, cos_axis, cos_sphere), cos_cone) + SLACK;
         let spot = high.simd_ge(load(simd, &node.cos_spot)).select(one, zero);
         let mean = positive_integral(simd, low, high) / (high - low);
-        let emission = (mean * load(simd, &node.slope)).max(spot);
+        let emission = (mean * load(simd, &node.has_cosine)).max(spot);
         [emission * view.inverse_d2, view.cosine, view.solid_angle(simd)]
     }
 

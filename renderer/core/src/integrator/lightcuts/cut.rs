@@ -102,7 +102,7 @@ impl DeterministicCut {
     pub fn compute(
         &mut self,
         lighting: &mut Lighting<'_>,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         criteria: &StopCriteria,
     ) -> CutResult {
         self.heap.clear();
@@ -161,7 +161,7 @@ impl DeterministicCut {
     fn refine(
         &mut self,
         lighting: &mut Lighting<'_>,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         (kind, index): (LightKind, u32),
         parent: Option<Representative>,
     ) {

@@ -2,10 +2,10 @@
 
 use super::virtual_lights::{EmissionQuery, VirtualLightEvaluator};
 use crate::geometry::Surface;
-use crate::integrator::CutCounts;
 use crate::integrator::material_bound::BoundEvaluator;
 use crate::integrator::medium_rays::{MediumRays, has_media, medium_index};
 use crate::integrator::shadow_terminator::soft_factor;
+use crate::integrator::{CutCounts, ShadingCounts};
 use crate::light::Lights;
 use crate::light_tree::{
     Child, Emission, IncidentLight, LightKind, LightPoint, LightTree, Node, WIDTH,
@@ -18,10 +18,10 @@ use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, vec3};
 use std::time::Instant;
 
 /// A shading point.
-#[derive(Clone, Copy)]
-pub(super) struct ShadingPoint<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShadingPoint {
     /// The surface. In a medium, it has no normal, and its frame is around the outgoing direction.
-    pub surface: &'a Surface,
+    pub surface: Surface,
     /// The point with its shading frame.
     pub view: Viewpoint,
     /// Whether light from below the surface is scattered as well.
@@ -116,11 +116,14 @@ impl<'a> Lighting<'a> {
         Lighting { virtual_lights, ..self }
     }
 
+    /// Returns and resets the counts of shader evaluations for virtual lights.
+    pub fn take_virtual_light_counts(&mut self) -> ShadingCounts {
+        let evaluator = self.virtual_lights.as_mut();
+        evaluator.map_or(ShadingCounts::default(), VirtualLightEvaluator::take_counts)
+    }
+
     /// Iterates over the roots of the trees that illuminate a point.
-    pub fn roots(
-        &self,
-        point: &ShadingPoint<'_>,
-    ) -> impl Iterator<Item = (LightKind, u32)> + use<'a> {
+    pub fn roots(&self, point: &ShadingPoint) -> impl Iterator<Item = (LightKind, u32)> + use<'a> {
         let all = point.has_virtual_lights;
         self.tree.roots().filter(move |(kind, _)| all || !matches!(kind, LightKind::Virtual { .. }))
     }
@@ -133,7 +136,7 @@ impl<'a> Lighting<'a> {
 
     /// Returns upper bounds on the luminance that the point reflects from each child of a node.
     /// Bounds may be infinite.
-    pub fn bound(&mut self, point: &ShadingPoint<'_>, kind: LightKind, index: u32) -> [f32; WIDTH] {
+    pub fn bound(&mut self, point: &ShadingPoint, kind: LightKind, index: u32) -> [f32; WIDTH] {
         let start = point.is_timed.then(Instant::now);
         let node = self.tree.node(index);
         let factors = node.geometric_bounds(kind, point.surface.p);
@@ -196,7 +199,7 @@ impl<'a> Lighting<'a> {
     /// shadows.
     pub fn shade(
         &mut self,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         lights: impl IntoIterator<Item = u32>,
     ) -> &[Vec3] {
         let tree = self.tree;
@@ -206,7 +209,7 @@ impl<'a> Lighting<'a> {
     /// Like [`Self::shade`], for light points that are not in the tree.
     pub fn shade_points(
         &mut self,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         lights: impl IntoIterator<Item = LightPoint>,
     ) -> &[Vec3] {
         let start = point.is_timed.then(Instant::now);
@@ -273,7 +276,7 @@ impl<'a> Lighting<'a> {
     }
 
     /// Adds a light to the lights to shade.
-    fn push(&mut self, point: &ShadingPoint<'_>, light: &LightPoint) {
+    fn push(&mut self, point: &ShadingPoint, light: &LightPoint) {
         let index = self.unit_radiance.len();
         self.unit_radiance.push(Vec3::ZERO);
         let Some(incident) = light.incident_light(point.surface.p) else { return };
@@ -312,14 +315,16 @@ impl<'a> Lighting<'a> {
         self.pending.push(PendingLight { index, factor, ray, is_virtual });
     }
 
-    /// Returns the geometric factor of a light, which for virtual lights includes the emission.
+    /// Returns the geometric factor of a light, which for virtual lights includes the emission relative
+    /// to its bound.
     pub fn factor(&mut self, light: &LightPoint, incident: &IncidentLight) -> f32 {
         match (light.emission, &mut self.virtual_lights) {
-            (Emission::Virtual { .. }, Some(virtual_lights)) => {
+            (Emission::Virtual { bound }, Some(virtual_lights)) => {
                 let query = EmissionQuery { light: light.light, d: -incident.wi };
                 virtual_lights.evaluate(&[query], &mut self.emissions);
-                let has_intensity = light.intensity.cmpne(Vec3::ZERO);
-                let emission = Vec3::select(has_intensity, self.emissions[0], Vec3::ZERO);
+                let intensity = (self.emissions[0] * light.intensity).abs();
+                let is_black = intensity.cmpeq(Vec3::ZERO);
+                let emission = Vec3::select(is_black, Vec3::ZERO, intensity / bound);
                 incident.factor * emission.max_element()
             }
             _ => incident.factor,
@@ -329,7 +334,7 @@ impl<'a> Lighting<'a> {
     /// Checks the bound of each child of a node against one of its lights, without shadows.
     fn check(
         &mut self,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         node: &Node,
         factors: &[f32; WIDTH],
         s: &[[f32; WIDTH]; 3],

@@ -41,6 +41,7 @@ use super::medium_rays::{MediumRays, has_media, media_around, medium_beyond, med
 use super::mix::resolve_mix;
 use super::samples::TileSamples;
 use super::shading::{ShadingBuffers, eta_ratio};
+use super::shadow_terminator::soft_factor;
 use super::{Counts, CutCounts, Integrator, LightTreeStats, Worker};
 use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, Surface};
@@ -94,6 +95,7 @@ impl Lightcuts {
     pub fn new(
         scene: &Scene,
         max_depth: u32,
+        shadow_terminator: ShadowTerminator,
         settings: &LightcutsSettings,
     ) -> Result<Lightcuts, IntegratorError> {
         if scene.lights.any_moves() {
@@ -127,7 +129,15 @@ impl Lightcuts {
             .map_err(|error| material_error(scene, &error))?;
         let indirect = match &settings.virtual_lights {
             Some(virtual_lights) if max_depth > 1 => {
-                Some(indirect(scene, &mut tree, &materials, max_depth, virtual_lights)?)
+                let options = TraceOptions {
+                    paths: virtual_lights.paths,
+                    max_events: max_depth - 1,
+                    clamp_distance: clamp_distance(scene, virtual_lights),
+                    seed: LIGHT_PATH_SEED,
+                    shadow_terminator,
+                };
+                let compensation = virtual_lights.compensation;
+                Some(Indirect::new(scene, &mut tree, &materials, &options, compensation)?)
             }
             _ => None,
         };
@@ -150,37 +160,47 @@ impl Lightcuts {
     }
 }
 
-/// Adds virtual lights to the tree.
-fn indirect(
-    scene: &Scene,
-    tree: &mut LightTree,
-    materials: &MaterialBounds,
-    max_depth: u32,
-    settings: &VirtualLightSettings,
-) -> Result<Indirect, IntegratorError> {
-    if has_media(scene) {
-        let message = "lightcuts has no indirect light in scenes with participating media; leave \
-                       out the paths from lights, or use the integrator path";
-        return Err(IntegratorError(message.to_string()));
+impl Indirect {
+    /// Traces virtual lights, and adds them to the tree.
+    fn new(
+        scene: &Scene,
+        tree: &mut LightTree,
+        materials: &MaterialBounds,
+        options: &TraceOptions,
+        compensation: bool,
+    ) -> Result<Indirect, IntegratorError> {
+        if has_media(scene) {
+            let message = "lightcuts has no indirect light in scenes with participating media; \
+                           leave out the paths from lights, or use the integrator path";
+            return Err(IntegratorError(message.to_string()));
+        }
+        let (lights, points) = virtual_lights::trace(scene, tree, materials, options);
+        if points.len() > MAX_VIRTUAL_LIGHTS {
+            let message = format!(
+                "the paths from lights hit {} surfaces, more than the {MAX_VIRTUAL_LIGHTS} that \
+                 lightcuts can use; trace fewer paths",
+                points.len()
+            );
+            return Err(IntegratorError(message));
+        }
+        tree.add_virtual_lights(&points, scene.accel.bounds());
+        Ok(Indirect { lights, clamp_distance: options.clamp_distance, compensation })
     }
-    let bounds = scene.accel.bounds();
+}
+
+/// Returns the distance below which virtual lights do not get brighter.
+fn clamp_distance(scene: &Scene, settings: &VirtualLightSettings) -> f32 {
     let automatic = || {
+        let bounds = scene.accel.bounds();
         let size = (bounds.max - bounds.min).max(Vec3::ZERO);
         let area = 2.0 * (size.x * size.y + size.y * size.z + size.z * size.x);
         AUTOMATIC_CLAMP * (area / settings.paths as f32).sqrt()
     };
-    let clamp_distance =
-        settings.clamp_distance.unwrap_or_else(automatic).clamp(f32::MIN_POSITIVE, f32::MAX);
-    let options = TraceOptions {
-        paths: settings.paths,
-        max_events: max_depth - 1,
-        clamp_distance,
-        seed: LIGHT_PATH_SEED,
-    };
-    let (lights, points) = virtual_lights::trace(scene, tree, materials, &options);
-    tree.add_virtual_lights(&points, bounds);
-    Ok(Indirect { lights, clamp_distance, compensation: settings.compensation })
+    settings.clamp_distance.unwrap_or_else(automatic).clamp(f32::MIN_POSITIVE, f32::MAX)
 }
+
+/// Maximum number of virtual lights: fewer than the leaves of a light tree.
+const MAX_VIRTUAL_LIGHTS: usize = 1 << 30;
 
 /// The automatic clamp distance over the distance between virtual lights on the scene's bounding
 /// box. A virtual light then adds little to the light of a point at this distance.
@@ -234,8 +254,8 @@ struct Path {
     /// Index of the sample within the tile.
     sample: u32,
     key: PathKey,
-    /// For a path that compensates for clamping, the point from which its last ray starts.
-    compensates: Option<Vec3>,
+    /// Number of successive rays that compensate for clamping, up to the last one.
+    compensations: u32,
 }
 
 /// The state of one thread. Rays and paths are parallel arrays.
@@ -278,7 +298,7 @@ impl Worker for LightcutsWorker<'_> {
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
         let mut counts = Counts::default();
         self.start(&samples, tile);
-        for depth in 0..=self.integrator.max_depth {
+        for depth in 0.. {
             if self.rays.is_empty() {
                 break;
             }
@@ -301,6 +321,7 @@ impl Worker for LightcutsWorker<'_> {
         counts.shadow_rays = counts.cuts.shadow_rays;
         counts.shading = self.lighting.material.take_counts();
         counts.shading += self.shading.take_counts();
+        counts.shading += self.lighting.take_virtual_light_counts();
         counts.media = self.media.take_counts();
         counts.media += self.in_scattering.take_counts();
         let mut sums = tile.lock();
@@ -359,14 +380,14 @@ impl<'a> LightcutsWorker<'a> {
     /// Generates the camera rays of all samples.
     fn start(&mut self, pixel_samples: &Range<u32>, tile: &Tile) {
         self.cut_stats.clear();
-        self.gather.clear();
+        self.gather.points.clear();
         self.rays.clear();
         self.paths.clear();
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             self.rays.push(ray);
             let medium = medium_index(self.scene.camera_medium);
-            let (throughput, nm, compensates) = (Vec3::ONE, None, None);
-            self.paths.push(Path { throughput, nm, medium, sample, key, compensates });
+            let (throughput, nm, compensations) = (Vec3::ONE, None, 0);
+            self.paths.push(Path { throughput, nm, medium, sample, key, compensations });
         });
         self.cut_stats.resize(self.samples.len() as usize, SampleCutStats::default());
     }
@@ -415,7 +436,7 @@ impl<'a> LightcutsWorker<'a> {
         let surface = Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 };
         let around = MediumInterface { inside: Some(walk.medium), outside: Some(walk.medium) };
         let point = ShadingPoint {
-            surface: &surface,
+            surface,
             view: Viewpoint::new(p, &frame, 1.0),
             both_sides: true,
             media: around,
@@ -447,8 +468,8 @@ impl<'a> LightcutsWorker<'a> {
         if path.throughput == Vec3::ZERO {
             return;
         }
-        if let Some(start) = path.compensates {
-            self.process_compensation(index, start, depth);
+        if path.compensations > 0 {
+            self.process_compensation(index, depth);
             return;
         }
         if hit.is_miss() {
@@ -525,7 +546,18 @@ impl<'a> LightcutsWorker<'a> {
         }
     }
 
-    /// Continues a path with a ray that finds the light that clamped virtual lights lack.
+    fn has_soft_terminator(&self) -> bool {
+        self.settings.integrator.shadow_terminator == ShadowTerminator::Soft
+    }
+
+    /// Returns whether virtual lights illuminate a vertex of a path. Vertices that compensate have the
+    /// depth of the surfaces of paths from lights.
+    fn has_virtual_lights(&self, path: &Path, depth: u32) -> bool {
+        let surfaces = if path.compensations > 0 { path.compensations } else { depth };
+        surfaces + 2 <= self.integrator.max_depth
+    }
+
+    /// Continues a path with a ray that finds the light lost to clamping.
     fn compensate(
         &mut self,
         vertex: &PathVertex<'_>,
@@ -537,27 +569,30 @@ impl<'a> LightcutsWorker<'a> {
         let Some(indirect) = self.integrator.indirect.as_ref().filter(|i| i.compensation) else {
             return;
         };
-        if depth + 2 > self.integrator.max_depth {
+        if !self.has_virtual_lights(path, depth) {
             return;
         }
         let needs_footprint = instance.needs_footprint();
         let material = (instance, path.nm);
         let sample =
             vertex.sample_direction(&mut self.shading, self.scene, material, needs_footprint, u);
-        let throughput = path.throughput * sample.s / sample.pdf;
+        let d = vertex.to_world(self.scene, instance, sample.wi);
+        let mut throughput = path.throughput * sample.s / sample.pdf;
+        if self.has_soft_terminator() {
+            throughput *= soft_factor(d, vertex.surface.frame.n, vertex.surface.ng);
+        }
         if sample.pdf <= 0.0 || throughput == Vec3::ZERO {
             return;
         }
-        let d = vertex.to_world(self.scene, instance, sample.wi);
         let origin = vertex.surface.offset_ray_origin(d);
         let (time, tmax) = (vertex.hit.time, indirect.clamp_distance);
         self.next_rays.push(Ray { time, tmax, ..Ray::new(origin, d) });
-        let compensates = Some(vertex.surface.p);
-        self.next_paths.push(Path { throughput, compensates, ..*path });
+        let compensations = path.compensations + 1;
+        self.next_paths.push(Path { throughput, compensations, ..*path });
     }
 
     /// Adds the light of a surface that a compensating ray hits.
-    fn process_compensation(&mut self, index: usize, start: Vec3, depth: u32) {
+    fn process_compensation(&mut self, index: usize, depth: u32) {
         let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
         let Some(indirect) = self.integrator.indirect.as_ref().filter(|_| !hit.is_miss()) else {
@@ -565,7 +600,7 @@ impl<'a> LightcutsWorker<'a> {
         };
         let mut surface = scene.geometry.surface(&hit, ray.d);
         // The share that clamping takes away. It is the probability that the path survives.
-        let ratio = surface.p.distance(start) / indirect.clamp_distance;
+        let ratio = surface.p.distance(ray.o) / indirect.clamp_distance;
         let [mut lobe_u, u, v, roulette_u] = self.samples.sampler.get4(path.key, 2 * depth + 2);
         if roulette_u >= 1.0 - ratio * ratio {
             return;
@@ -578,7 +613,6 @@ impl<'a> LightcutsWorker<'a> {
         if let Material::Surface { scattering: Some(instance), .. } =
             &scene.materials[material as usize]
             && wo.z.abs() > GRAZING_COSINE
-            && depth < self.integrator.max_depth
         {
             if instance.dispersive_index().is_some() {
                 let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
@@ -604,15 +638,14 @@ impl<'a> LightcutsWorker<'a> {
         let (side, wo) = vertex.mirrored(both_sides);
         let view = Viewpoint::new(vertex.surface.p, &vertex.surface.frame, side);
         let point = ShadingPoint {
-            surface: vertex.surface,
+            surface: *vertex.surface,
             view,
             both_sides,
             media: media_around(scene, vertex.hit, path.medium),
             seed: hash(path.key.hash(), depth),
             time: vertex.hit.time,
-            has_soft_terminator: self.settings.integrator.shadow_terminator
-                == ShadowTerminator::Soft,
-            has_virtual_lights: depth + 2 <= self.integrator.max_depth,
+            has_soft_terminator: self.has_soft_terminator(),
+            has_virtual_lights: self.has_virtual_lights(path, depth),
             is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
         };
         self.cuts += 1;
@@ -629,16 +662,16 @@ impl<'a> LightcutsWorker<'a> {
 
     /// Adds the direct light at a shading point, whose material is set, or makes it a gather point.
     /// `started` is when the work at the point started, if it is timed.
-    fn add_cut(
-        &mut self,
-        point: &ShadingPoint<'_>,
-        path: &Path,
-        depth: u32,
-        started: Option<Instant>,
-    ) {
+    fn add_cut(&mut self, point: &ShadingPoint, path: &Path, depth: u32, started: Option<Instant>) {
         if self.integrator.gather > 1 {
             let weight = self.samples.weight(path.sample);
-            self.gather.add(&self.lighting, point, path.sample, path.throughput, weight);
+            let throughput = path.throughput;
+            if !(throughput * weight).is_finite() {
+                // An invalid sample of its own, which leaves the group as it is.
+                self.samples.add(path.sample, Vec3::NAN);
+                return;
+            }
+            self.gather.points.add(&self.lighting, point, path.sample, throughput, weight);
             return;
         }
         let before = work(&self.lighting.counts);

@@ -44,7 +44,7 @@ impl StochasticCut {
     pub fn compute(
         &mut self,
         lighting: &mut Lighting<'_>,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         lights: &Lights,
         size: u32,
         mut random: impl FnMut() -> f32,
@@ -72,7 +72,7 @@ impl StochasticCut {
 
     /// Selects the clusters: refines the cluster with the greatest bound as long as the cut has at
     /// most `size` clusters.
-    fn select(&mut self, lighting: &mut Lighting<'_>, point: &ShadingPoint<'_>, size: u32) {
+    fn select(&mut self, lighting: &mut Lighting<'_>, point: &ShadingPoint, size: u32) {
         self.heap.clear();
         self.clusters.clear();
         self.size = 0;
@@ -110,7 +110,7 @@ impl StochasticCut {
 /// Samples a light of a cluster; returns its index and probability. `None` if all bounds are 0.
 fn descend(
     lighting: &mut Lighting<'_>,
-    point: &ShadingPoint<'_>,
+    point: &ShadingPoint,
     kind: LightKind,
     mut child: Child,
     random: &mut impl FnMut() -> f32,
@@ -159,7 +159,12 @@ fn weights(
                 aabb.center().distance_squared(p).max(0.25 * (aabb.max - aabb.min).length_squared())
             }
         };
-        luminance(vec3(magnitude[0][slot], magnitude[1][slot], magnitude[2][slot])) / falloff
+        let power = match kind {
+            // Magnitudes are bounds, which may be far above.
+            LightKind::Virtual { .. } => node.intensity(slot).abs(),
+            _ => vec3(magnitude[0][slot], magnitude[1][slot], magnitude[2][slot]),
+        };
+        luminance(power).max(f32::MIN_POSITIVE) / falloff
     });
     let [bound_sum, distance_sum] =
         [bounds, &distance_weights].map(|values| values.iter().sum::<f32>());

@@ -69,7 +69,7 @@ impl Floor {
     pub fn with_shading_point<T>(
         &self,
         p: Vec3,
-        f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T,
+        f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint) -> T,
     ) -> T {
         let mut lighting = self.lighting(&self.bounds);
         let result = self.shade_at(&mut lighting, p, Vec3::Z, f);
@@ -94,7 +94,7 @@ impl Floor {
         lighting: &mut Lighting<'_>,
         p: Vec3,
         wo: Vec3,
-        f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T,
+        f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint) -> T,
     ) -> T {
         let surface = Surface {
             p,
@@ -114,7 +114,7 @@ impl Floor {
         lighting.material.begin((instance, None), surface.lookup(), Vec3::Z, || [p, p], wo);
         let view = Viewpoint::new(p, &surface.frame, 1.0);
         let point = ShadingPoint {
-            surface: &surface,
+            surface,
             view,
             both_sides: false,
             media: MediumInterface::default(),

@@ -21,6 +21,9 @@ pub fn include(ty: Type, [lo, hi]: Endpoints, word: u32) -> Endpoints {
         // The total order has −0 below 0.
         Type::F32 => {
             let [a, b, x] = [lo, hi, word].map(f32::from_bits);
+            if [a, b, x].iter().any(|x| x.is_nan()) {
+                return [f32::NEG_INFINITY, f32::INFINITY].map(f32::to_bits);
+            }
             [
                 if x.total_cmp(&a).is_lt() { word } else { lo },
                 if x.total_cmp(&b).is_gt() { word } else { hi },

@@ -37,8 +37,14 @@ impl<'a, 'b> Group<'a, 'b> {
         Group { lighting, tree, points, current: None, current_cluster: None, is_timed }
     }
 
+    /// Returns the roots of the light trees that illuminate a gather tree, given by its root.
+    pub fn light_roots(&self, gather: u32) -> impl Iterator<Item = (LightKind, u32)> + use<'b> {
+        let representative = self.tree.node(gather).representative;
+        self.lighting.roots(&self.points.get(representative).point)
+    }
+
     /// Sets the shading point of the material.
-    fn begin(&mut self, point: u32) -> ShadingPoint<'a> {
+    fn begin(&mut self, point: u32) -> ShadingPoint {
         if self.current != Some(point) {
             let shader = self.points.get(point).shader;
             self.lighting.material.begin_with_words(shader, self.points.words(point));
@@ -62,7 +68,7 @@ impl<'a, 'b> Group<'a, 'b> {
         let cluster = tree.node(gather);
         let lights = self.lighting.tree.node(index);
         let factors = lights.geometric_bounds_over(kind, cluster.bounds);
-        let view = &self.points.get(cluster.representative).view;
+        let view = &self.points.get(cluster.representative).point.view;
         let boxes = direction_boxes(cluster, view, kind, lights);
         let s = if cluster.children.is_none() {
             self.begin(cluster.representative);

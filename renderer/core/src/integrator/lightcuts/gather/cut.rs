@@ -68,7 +68,7 @@ impl GatherCut {
         self.radiance.resize(group.tree.nodes().len(), DVec3::ZERO);
         let lights = group.lighting.tree;
         for &gather in group.tree.roots() {
-            for (kind, root) in lights.roots() {
+            for (kind, root) in group.light_roots(gather) {
                 self.add_light_children(group, gather, (kind, root), None);
             }
         }
@@ -328,7 +328,7 @@ mod tests {
         let mut gather = Gather::default();
         for (sample, &(p, wo, throughput, weight)) in (0..).zip(points) {
             floor.shade_at(&mut lighting, p, wo, |lighting, point| {
-                gather.add(lighting, point, sample, throughput, weight);
+                gather.points.add(lighting, point, sample, throughput, weight);
             });
         }
         let [(0, group)] = &gather.groups(16)[..] else { panic!("there is one group") };

@@ -21,7 +21,7 @@ use self::cut::GatherCut;
 use self::point::GatherPoints;
 use self::tree::GatherTree;
 use super::cut::StopCriteria;
-use super::lighting::{Lighting, ShadingPoint};
+use super::lighting::Lighting;
 use lightbound_math::Vec3;
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ use std::ops::Range;
 /// reused.
 #[derive(Default)]
 pub(super) struct Gather {
-    points: GatherPoints,
+    pub points: GatherPoints,
     /// Indices of the points, group by group.
     order: Vec<u32>,
     tree: GatherTree,
@@ -50,24 +50,6 @@ pub(super) struct GatherResult {
 }
 
 impl Gather {
-    /// Discards all points.
-    pub fn clear(&mut self) {
-        self.points.clear();
-    }
-
-    /// Adds the shading point at which `lighting` is. Its light is multiplied by `throughput` on the
-    /// way to the camera, and by `sample_weight` in the sum over the group.
-    pub fn add(
-        &mut self,
-        lighting: &Lighting<'_>,
-        point: &ShadingPoint<'_>,
-        sample: u32,
-        throughput: Vec3,
-        sample_weight: f32,
-    ) {
-        self.points.add(lighting, point, sample, throughput, sample_weight);
-    }
-
     /// Divides the points into groups of `size` consecutive samples. Returns the ranges of points,
     /// each with the first sample of the group.
     pub fn groups(&mut self, size: u32) -> Vec<(u32, Range<usize>)> {

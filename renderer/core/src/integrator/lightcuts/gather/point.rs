@@ -1,9 +1,7 @@
 //! Gather points: shading points with all that their light depends on.
 
 use super::super::lighting::{Lighting, ShadingPoint};
-use crate::geometry::Surface;
-use crate::medium::MediumInterface;
-use lightbound_math::{Vec3, Viewpoint};
+use lightbound_math::Vec3;
 use std::ops::Range;
 
 /// A shading point of a sample.
@@ -18,15 +16,7 @@ pub struct GatherPoint {
     pub weight: Vec3,
     /// Index of the shader.
     pub shader: usize,
-    /// The point with its shading frame.
-    pub view: Viewpoint,
-    /// See [`ShadingPoint::seed`].
-    pub seed: u32,
-    surface: Surface,
-    both_sides: bool,
-    media: MediumInterface,
-    time: f32,
-    has_soft_terminator: bool,
+    pub point: ShadingPoint,
     words: Range<usize>,
 }
 
@@ -48,11 +38,11 @@ impl GatherPoints {
         self.points.len()
     }
 
-    /// Adds the shading point at which `lighting` is, unless it does not contribute.
+    /// Adds the current shading point of `lighting`, unless it does not contribute.
     pub fn add(
         &mut self,
         lighting: &Lighting<'_>,
-        point: &ShadingPoint<'_>,
+        point: &ShadingPoint,
         sample: u32,
         throughput: Vec3,
         sample_weight: f32,
@@ -69,13 +59,7 @@ impl GatherPoints {
             throughput,
             weight,
             shader,
-            view: point.view,
-            seed: point.seed,
-            surface: *point.surface,
-            both_sides: point.both_sides,
-            media: point.media,
-            time: point.time,
-            has_soft_terminator: point.has_soft_terminator,
+            point: *point,
             words: first..self.words.len(),
         });
     }
@@ -90,18 +74,7 @@ impl GatherPoints {
     }
 
     /// Returns a point for shading.
-    pub fn shading_point(&self, point: u32, is_timed: bool) -> ShadingPoint<'_> {
-        let point = self.get(point);
-        ShadingPoint {
-            surface: &point.surface,
-            view: point.view,
-            both_sides: point.both_sides,
-            media: point.media,
-            seed: point.seed,
-            time: point.time,
-            has_soft_terminator: point.has_soft_terminator,
-            has_virtual_lights: true,
-            is_timed,
-        }
+    pub fn shading_point(&self, point: u32, is_timed: bool) -> ShadingPoint {
+        ShadingPoint { is_timed, ..self.get(point).point }
     }
 }

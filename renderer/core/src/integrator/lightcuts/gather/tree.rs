@@ -77,9 +77,10 @@ impl GatherTree {
         self.points.clear();
         self.roots.clear();
         let shader = |&point: &u32| points.get(point).shader;
-        group.sort_by_key(shader);
+        let kind = |point: &u32| (shader(point), points.get(*point).point.has_virtual_lights);
+        group.sort_by_key(kind);
         let position_scale = 1.0 / (RELATIVE_POSITION_SCALE * lighting.scene_size());
-        for group in group.chunk_by_mut(|a, b| shader(a) == shader(b)) {
+        for group in group.chunk_by_mut(|a, b| kind(a) == kind(b)) {
             let types: Vec<Type> = lighting.material.word_types(shader(&group[0])).collect();
             let builder = Builder { points, types: &types, position_scale };
             let root = self.build_node(&builder, group);
@@ -151,7 +152,9 @@ impl GatherTree {
         }
         GatherNode {
             shader: points.get(group[0]).shader,
-            bounds: Aabb::around(group.iter().map(|&point| points.get(point).view.position())),
+            bounds: Aabb::around(
+                group.iter().map(|&point| points.get(point).point.view.position()),
+            ),
             margins: [0.0; 3],
             weight,
             magnitude: (magnitude * MAGNITUDE_FACTOR).as_vec3(),
@@ -167,7 +170,8 @@ impl GatherTree {
     fn representative(&self, points: &GatherPoints, children: [u32; 2]) -> u32 {
         let [a, b] = children.map(|child| self.node(child));
         let [weight_a, weight_b] = [a, b].map(|node| luminance(node.magnitude));
-        let seed = hash(points.get(a.representative).seed, points.get(b.representative).seed);
+        let seed =
+            hash(points.get(a.representative).point.seed, points.get(b.representative).point.seed);
         let selects_b = unit_float(seed) * (weight_a + weight_b) >= weight_a;
         if selects_b { b.representative } else { a.representative }
     }
@@ -185,7 +189,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// Returns the coordinate of a point along a split dimension.
     fn coordinate(&self, dimension: usize, point: u32) -> f32 {
-        let view = &self.points.get(point).view;
+        let view = &self.points.get(point).point.view;
         match dimension {
             0..3 => view.position()[dimension] * self.position_scale,
             3..6 => view.axes()[2][dimension - 3],
@@ -233,10 +237,10 @@ impl Builder<'_> {
 
     /// Returns [`GatherNode::margins`].
     fn margins(&self, representative: u32, group: &[u32]) -> [f32; 3] {
-        let view = &self.points.get(representative).view;
+        let view = &self.points.get(representative).point.view;
         let axes = view.axes().map(|axis| axis.as_dvec3());
         let mut margins = [0.0f64; 3];
-        for other in group.iter().map(|&point| &self.points.get(point).view) {
+        for other in group.iter().map(|&point| &self.points.get(point).point.view) {
             let skew = f64::from(view.skew()) + f64::from(other.skew());
             for (k, axis) in other.axes().into_iter().enumerate() {
                 let margin = (axis.as_dvec3() - axes[k]).length() + skew + ROUNDING_MARGIN;
@@ -278,7 +282,7 @@ mod tests {
             assert_eq!(below.len() == 1, node.children.is_none());
             assert!(below.contains(&node.representative));
             for &point in below {
-                let p = points.get(point).view.position();
+                let p = points.get(point).point.view.position();
                 assert!(p.cmpge(node.bounds.min).all() && p.cmple(node.bounds.max).all());
                 for (&[lo, hi], &word) in std::iter::zip(tree.endpoints(node), points.words(point))
                 {

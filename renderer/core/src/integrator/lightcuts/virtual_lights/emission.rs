@@ -8,7 +8,9 @@
 use crate::light::{FAR_OFFSET_ULPS, Lights, abs_luminance};
 use crate::light_tree::{Emission, LightPoint, LightTree};
 use lightbound_math::sampling::RandomStream;
-use lightbound_math::sampling::warp::{cosine_hemisphere, uniform_disk, uniform_sphere};
+use lightbound_math::sampling::warp::{
+    cosine_hemisphere, uniform_cone, uniform_disk, uniform_sphere,
+};
 use lightbound_math::{Aabb, Frame, Ray, Vec2, Vec3, vec2, vec3};
 use std::f32::consts::{PI, TAU};
 
@@ -89,11 +91,10 @@ impl<'a> EmissionSampler<'a> {
                 (Ray::new(point.position + (point.offset + rounding) * point.axis, d), PI)
             }
             Emission::Spot(falloff) => {
-                let cos = 1.0 - u.x * (1.0 - falloff.cos_end);
-                let sin = (1.0 - cos * cos).max(0.0).sqrt();
-                let (y, x) = libm::sincosf(TAU * u.y);
-                let d = Frame::from_normal(point.axis).to_world(vec3(x * sin, y * sin, cos));
-                (Ray::new(point.position, d), falloff.at(cos) * TAU * (1.0 - falloff.cos_end))
+                let one_minus_cos = 1.0 - falloff.cos_end;
+                let local = uniform_cone(u, one_minus_cos);
+                let d = Frame::from_normal(point.axis).to_world(local);
+                (Ray::new(point.position, d), falloff.at(local.z) * TAU * one_minus_cos)
             }
             Emission::Virtual { .. } => unreachable!("virtual lights do not emit by themselves"),
         }

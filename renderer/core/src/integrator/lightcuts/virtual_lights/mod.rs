@@ -9,8 +9,9 @@
 //! **Clamping.** Light does not increase at distances below the clamp distance r. What this takes
 //! away at distance d, a share 1 − d²/r² of the light of surfaces closer than r, is what rays of
 //! length r from the receiving point find (Kollig & Keller 2004, *Illumination in the Presence of
-//! Weak Singularities*). These rays compensate for clamping without bias, but with noise, which error
-//! bounds of cuts do not include.
+//! Weak Singularities*). These rays compensate for clamping, with noise, which error bounds of cuts do
+//! not include. Only light that arrived at a virtual light through mirrors or glass alone is lost:
+//! surfaces that the rays hit do not find it.
 //!
 //! **Particles.** Virtual lights carry power instead of radiance. So refraction does not scale it,
 //! and shading normals multiply it by the ratio of Veach 1997, *Robust Monte Carlo Methods for Light
@@ -20,18 +21,26 @@ mod emission;
 mod trace;
 
 use crate::geometry::Surface;
+use crate::integrator::ShadingCounts;
 use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
-use crate::integrator::shading::eta_ratio;
+use crate::integrator::shading::{count, eta_ratio};
 use crate::light::FAR_OFFSET_ULPS;
-use crate::light_tree::{Emission, LightPoint};
+use crate::light_tree::{COSINE_STEP, Emission, LightPoint};
 use lightbound_math::direction_box::LANES;
-use lightbound_math::{DirectionBoxes, Vec3, Viewpoint};
-use lightbound_shader::Batch;
+use lightbound_math::sampling::warp::cosine_hemisphere;
+use lightbound_math::{DirectionBoxes, Vec3, Viewpoint, vec2, vec3};
+use lightbound_shader::{Batch, Kernel, Texture};
 
 pub(super) use trace::{TraceOptions, trace};
 
 /// Greatest ratio of a cosine to the geometric normal to that to the shading normal, or its inverse.
 const MAX_CORRECTION: f32 = 2.0;
+
+// Each lane of a box of directions is a step of the cosine.
+const _: () = assert!(COSINE_STEP == 1.0 / LANES as f32);
+
+/// Fractional part of the golden ratio, whose multiples are evenly distributed.
+const GOLDEN_RATIO: f32 = 0.618_034;
 
 /// Slack for rounding errors of cosines.
 const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;
@@ -47,7 +56,7 @@ pub(super) struct VirtualLights {
     words: Vec<u32>,
 }
 
-/// What a [`LightPoint`] lacks of a virtual light.
+/// The data of a virtual light besides its [`LightPoint`].
 #[derive(Clone, Copy, Debug)]
 struct VirtualLight {
     view: Viewpoint,
@@ -65,7 +74,7 @@ struct VirtualLight {
     both_sides: bool,
     shader: u32,
     /// Index of the first word of the material parameters.
-    words: u32,
+    words: usize,
 }
 
 /// A surface on which power arrives. Its material is set in a [`BoundEvaluator`].
@@ -106,22 +115,29 @@ impl VirtualLights {
         let has_shading_normal = axis != surface.ng && axis != -surface.ng;
         let max_correction = if has_shading_normal { MAX_CORRECTION } else { 1.0 };
         let power = power * correction(wo.z, surface.ng.dot(d)).min(max_correction);
-        let (unit, slope) = emission_bound(material, both_sides, max_correction, eta);
-        let intensity = power * unit;
+        let bound = emission_bound(material, both_sides, max_correction, eta);
+        let typical = typical_value(material, both_sides, wo);
+        // A lobe that no direction has met.
+        let unit = Vec3::select(typical.cmpgt(Vec3::ZERO), typical, bound.min(Vec3::ONE));
+        let is_black = bound.cmpeq(Vec3::ZERO) | power.cmpeq(Vec3::ZERO);
+        let intensity = Vec3::select(is_black, Vec3::ZERO, power * unit);
         if intensity == Vec3::ZERO || !intensity.is_finite() {
             return None;
         }
+        // The frame of a viewpoint may be skewed, and cosines differ from those to its axis.
+        let bound = bound * power.abs() * (1.0 + 16.0 * view.skew());
+        let bound = Vec3::select(is_black, Vec3::ZERO, bound);
         let light = VirtualLight {
             view,
             ng: surface.ng,
             offset: surface.offset,
             wo,
-            unit: Vec3::select(unit.cmpeq(Vec3::ZERO), Vec3::ONE, unit),
+            unit: Vec3::select(is_black, Vec3::ONE, unit),
             eta,
             max_correction,
             both_sides,
             shader,
-            words: self.words.len() as u32,
+            words: self.words.len(),
         };
         let index = self.lights.len() as u32;
         self.words.extend_from_slice(material.parameters());
@@ -130,7 +146,7 @@ impl VirtualLights {
             position: surface.p,
             axis: if both_sides { Vec3::ZERO } else { axis },
             intensity,
-            emission: Emission::Virtual { slope },
+            emission: Emission::Virtual { bound },
             light: index,
             stratum: 0,
             offset: clamp_distance,
@@ -139,7 +155,7 @@ impl VirtualLights {
 
     /// Appends lights, and adapts the indices of their points.
     fn append(&mut self, other: VirtualLights, points: &mut [LightPoint]) {
-        let (first_light, first_word) = (self.lights.len() as u32, self.words.len() as u32);
+        let (first_light, first_word) = (self.lights.len() as u32, self.words.len());
         points.iter_mut().for_each(|point| point.light += first_light);
         let moved = |light: VirtualLight| VirtualLight { words: light.words + first_word, ..light };
         self.lights.extend(other.lights.into_iter().map(moved));
@@ -152,52 +168,79 @@ fn correction(numerator: f32, denominator: f32) -> f32 {
     (numerator / denominator).abs()
 }
 
-/// Returns a typical value of s, and the slope of [`Emission::Virtual`] for s divided by it. Both
-/// include the correction of shading normals.
+/// Number of boxes of directions around the axis for each step of the cosine.
+const SECTORS: usize = 4;
+
+/// Returns an upper bound on s divided by min(cosine + [`COSINE_STEP`], 1), including the correction
+/// of shading normals; on s for shaders of both sides.
 fn emission_bound(
     material: &mut BoundEvaluator<'_>,
     both_sides: bool,
     max_correction: f32,
     eta: f32,
-) -> (Vec3, f32) {
-    let lowest = if both_sides { -1.0 } else { 0.0 };
-    let step = (1.0 - lowest) / LANES as f32;
-    let mut boxes = DirectionBoxes::ALL;
-    for lane in 0..LANES {
-        // Cosines may be off by some roundings.
-        boxes.lo[2][lane] = (lowest + step * lane as f32 - COSINE_SLACK).max(-1.0);
-        boxes.hi[2][lane] = (lowest + step * (lane + 1) as f32 + COSINE_SLACK).min(1.0);
-    }
-    let s = material.bound(&boxes);
+) -> Vec3 {
+    let (lowest, step) = if both_sides { (-1.0, 2.0 * COSINE_STEP) } else { (0.0, COSINE_STEP) };
     let eta2 = if both_sides { (eta * eta).max(1.0 / (eta * eta)) } else { 1.0 };
-    let (mut sum, mut slopes) = (Vec3::ZERO, Vec3::ZERO);
-    for (lane, (&lo, &hi)) in std::iter::zip(&boxes.lo[2], &boxes.hi[2]).enumerate() {
-        let min_cosine = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
-        let correction = max_correction.min((1.0 / min_cosine).max(1.0));
-        let greatest = Vec3::from_array(s.map(|lanes| lanes[lane])) * (correction * eta2);
-        sum += greatest;
-        let cosine = if both_sides { 1.0 } else { step * (lane + 1) as f32 };
-        slopes = slopes.max(greatest / cosine);
+    let mut bound = Vec3::ZERO;
+    for sector in 0..SECTORS {
+        let mut boxes = DirectionBoxes::ALL;
+        for lane in 0..LANES {
+            // Components may be off by some roundings.
+            let lo = (lowest + step * lane as f32 - COSINE_SLACK).max(-1.0);
+            let hi = (lowest + step * (lane + 1) as f32 + COSINE_SLACK).min(1.0);
+            let nearest = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
+            let radius = ((1.0 - nearest * nearest).sqrt() + COSINE_SLACK).min(1.0);
+            (boxes.lo[2][lane], boxes.hi[2][lane]) = (lo, hi);
+            for (axis, positive) in [sector & 1 != 0, sector & 2 != 0].into_iter().enumerate() {
+                boxes.lo[axis][lane] = if positive { 0.0 } else { -radius };
+                boxes.hi[axis][lane] = if positive { radius } else { 0.0 };
+            }
+        }
+        let s = material.bound(&boxes);
+        for (lane, (&lo, &hi)) in std::iter::zip(&boxes.lo[2], &boxes.hi[2]).enumerate() {
+            let min_cosine = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
+            let correction = max_correction.min((1.0 / min_cosine).max(1.0));
+            let cosine = if both_sides { 1.0 } else { step * (lane + 1) as f32 };
+            let s = Vec3::from_array(s.map(|lanes| lanes[lane]));
+            bound = bound.max(s * (correction * eta2 / cosine));
+        }
     }
-    if !sum.is_finite() {
-        return (Vec3::ONE, f32::INFINITY);
-    }
-    let unit = sum / LANES as f32;
-    let slopes = Vec3::select(unit.cmpeq(Vec3::ZERO), Vec3::ZERO, slopes / unit);
-    (unit, slopes.max_element() * EMISSION_SLACK)
+    bound * EMISSION_SLACK
+}
+
+/// Returns a typical value of s: the mean over a few directions, and that of the mirror.
+fn typical_value(material: &mut BoundEvaluator<'_>, both_sides: bool, wo: Vec3) -> Vec3 {
+    let directions: [Vec3; LANES] = std::array::from_fn(|k| {
+        if k == 0 {
+            return vec3(-wo.x, -wo.y, wo.z);
+        }
+        let u = vec2((k as f32 - 0.5) / (LANES - 1) as f32, (k as f32 * GOLDEN_RATIO).fract());
+        let d = cosine_hemisphere(u);
+        d.with_z(if both_sides && k % 2 == 0 { -d.z } else { d.z })
+    });
+    material.evaluate(&directions).into_iter().map(Vec3::abs).sum::<Vec3>() / LANES as f32
 }
 
 /// Evaluates virtual lights on one thread. Buffers are reused.
 pub(super) struct VirtualLightEvaluator<'a> {
     lights: &'a VirtualLights,
     materials: &'a MaterialBounds,
-    /// Inputs and outputs of each shader used so far.
-    buffers: Vec<Option<[Batch; 2]>>,
+    /// Buffers of each shader used so far.
+    buffers: Vec<Option<ShaderBuffers<'a>>>,
+    counts: ShadingCounts,
     /// Indices of queries, sorted by shader.
     order: Vec<u32>,
 }
 
-/// A virtual light, and the unit direction in which its emission is asked for.
+/// Inputs and outputs of a shader's kernel, and its textures.
+struct ShaderBuffers<'a> {
+    kernel: &'a Kernel,
+    textures: Vec<&'a Texture>,
+    inputs: Batch,
+    outputs: Batch,
+}
+
+/// A virtual light, and the unit direction in which to evaluate its emission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EmissionQuery {
     pub light: u32,
@@ -210,7 +253,13 @@ impl<'a> VirtualLightEvaluator<'a> {
         materials: &'a MaterialBounds,
     ) -> VirtualLightEvaluator<'a> {
         let buffers = (0..materials.shader_count()).map(|_| None).collect();
-        VirtualLightEvaluator { lights, materials, buffers, order: Vec::new() }
+        let counts = ShadingCounts::default();
+        VirtualLightEvaluator { lights, materials, buffers, counts, order: Vec::new() }
+    }
+
+    /// Returns and resets the counts of shader evaluations.
+    pub fn take_counts(&mut self) -> ShadingCounts {
+        std::mem::take(&mut self.counts)
     }
 
     /// Returns the end of a shadow ray from `x` to a light.
@@ -233,27 +282,34 @@ impl<'a> VirtualLightEvaluator<'a> {
         self.order.sort_by_key(|&query| light(query).shader);
         for group in self.order.chunk_by(|&a, &b| light(a).shader == light(b).shader) {
             let shader = light(group[0]).shader as usize;
-            let (kernel, binding) = self.materials.point_kernel(shader);
-            let [inputs, outputs] = self.buffers[shader].get_or_insert_with(|| {
-                [kernel.inputs(), kernel.outputs()]
-                    .map(|ports| Batch::new(kernel.target(), ports.len(), LANES))
+            let materials = self.materials;
+            let buffers = self.buffers[shader].get_or_insert_with(|| {
+                let (kernel, binding) = materials.point_kernel(shader);
+                let batch = |ports: usize| Batch::new(kernel.target(), ports, LANES);
+                ShaderBuffers {
+                    kernel,
+                    textures: binding.textures.iter().map(|texture| &**texture).collect(),
+                    inputs: batch(kernel.inputs().len()),
+                    outputs: batch(kernel.outputs().len()),
+                }
             });
-            inputs.reshape(kernel.inputs().len(), group.len());
-            outputs.reshape(kernel.outputs().len(), group.len());
+            let ShaderBuffers { kernel, textures, inputs, outputs } = buffers;
+            inputs.reshape(inputs.ports(), group.len());
+            outputs.reshape(outputs.ports(), group.len());
             for (row, &query) in group.iter().enumerate() {
                 let light = light(query);
                 let wi = light.view.local_direction(queries[query as usize].d);
                 let directions = [wi, light.wo].map(|d| d.to_array().map(f32::to_bits));
-                inputs.set_row(row, 0, directions.as_flattened());
-                let parameters = inputs.ports() - directions.as_flattened().len();
-                let words = &words[light.words as usize..][..parameters];
-                inputs.set_row(row, directions.as_flattened().len(), words);
+                let directions = directions.as_flattened();
+                let words = &words[light.words..][..inputs.ports() - directions.len()];
+                inputs.set_row(row, 0, directions);
+                inputs.set_row(row, directions.len(), words);
             }
-            let textures: Vec<_> = binding.textures.iter().map(|texture| &**texture).collect();
-            kernel.run(&textures, inputs, outputs);
+            kernel.run(textures, inputs, outputs);
+            self.counts += count(kernel, outputs, None);
             for (row, &query) in group.iter().enumerate() {
                 let (light, d) = (light(query), queries[query as usize].d);
-                let wi = light.view.local_direction(d);
+                let wi = Vec3::from_array(inputs.floats(row, 0));
                 if wi.z > 0.0 || light.both_sides {
                     let eta = eta_ratio(light.eta, wi, light.wo);
                     let corrected =

@@ -7,9 +7,11 @@ use crate::integrator::lightcuts::vertex::PathVertex;
 use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shading::{ShadingBuffers, eta_ratio};
+use crate::integrator::shadow_terminator::soft_factor;
 use crate::light_tree::{LightPoint, LightTree};
 use crate::material::{GRAZING_COSINE, Material, PathWavelength};
 use crate::scene::Scene;
+use crate::settings::ShadowTerminator;
 use lightbound_math::sampling::{RandomStream, hash};
 use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
 use lightbound_shader::{SurfaceSides, Target};
@@ -26,6 +28,7 @@ pub(in crate::integrator::lightcuts) struct TraceOptions {
     /// See [`LightPoint::offset`].
     pub clamp_distance: f32,
     pub seed: u32,
+    pub shadow_terminator: ShadowTerminator,
 }
 
 /// Number of paths that are traced together.
@@ -164,10 +167,15 @@ impl<'a> Tracer<'a> {
             unreachable!("resolve_mix returns a surface material")
         };
         let vertex = PathVertex { hit, d: ray.d, surface: &surface, wo };
+        let mut shader_power = 1.0;
         if let Some(instance) = scattering {
             if instance.dispersive_index().is_some() {
                 let (nm, colour) = PathWavelength { nm: particle.nm, u: lobe_u }.select();
                 (particle.nm, particle.power) = (Some(nm), particle.power * colour);
+            }
+            if self.options.shadow_terminator == ShadowTerminator::Soft {
+                // Light from a surface is not multiplied, but that which arrives there.
+                shader_power *= soft_factor(-ray.d, surface.frame.n, surface.ng);
             }
             let sides = scene.shaders[instance.shader as usize].program.sides;
             let both_sides = sides == SurfaceSides::Both;
@@ -184,10 +192,10 @@ impl<'a> Tracer<'a> {
                 view: Viewpoint::new(surface.p, &surface.frame, side),
                 d: ray.d,
                 wo,
-                power: particle.power,
+                power: particle.power * shader_power,
                 both_sides,
                 shader: instance.shader,
-                eta: instance.eta,
+                eta: instance.eta_at(particle.nm),
             };
             self.points.extend(self.lights.add(
                 &lit,
@@ -225,11 +233,11 @@ impl<'a> Tracer<'a> {
                 let sides = scene.shaders[instance.shader as usize].program.sides;
                 let (_, wo) = vertex.mirrored(sides == SurfaceSides::Both);
                 let d = vertex.to_world(scene, instance, sample.wi);
-                let eta = eta_ratio(instance.eta, sample.wi, wo);
+                let eta = eta_ratio(instance.eta_at(nm), sample.wi, wo);
                 let corrections = correction(wo.z, surface.ng.dot(ray.d)).min(MAX_CORRECTION)
                     * correction(surface.ng.dot(d), sample.wi.z).min(MAX_CORRECTION);
                 let choice = 1.0 - specular_probability;
-                (d, sample.s / sample.pdf * (eta * eta * corrections / choice), nm)
+                (d, sample.s / sample.pdf * (eta * eta * corrections * shader_power / choice), nm)
             }
             _ => return None,
         };

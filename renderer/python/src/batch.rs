@@ -143,7 +143,12 @@ impl<'f> InputBatch<'f> {
                 .map(|(name, ends)| (*name, ends.each_ref().map(|x| Self::part(x, chunk))))
                 .collect();
             let mut results: Vec<_> = lower.into_iter().zip(upper).map(<[_; 2]>::from).collect();
-            function.bound(textures, &boxes, &mut results)
+            function.bound(textures, &boxes, &mut results).map_err(|error| match error {
+                InputError::Precondition { row, message } => {
+                    InputError::Precondition { row: chunk * CHUNK + row, message }
+                }
+                other => other,
+            })
         })?;
         Ok([lower, upper])
     }

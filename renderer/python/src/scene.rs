@@ -102,15 +102,18 @@ pub fn parse(
     for (name, source) in shaders {
         // The scene may use a shader as a material or a field, and to displace meshes.
         let displacement = Shader::parse_function(&name, &source, "displace");
+        let displacement = match displacement {
+            Err(error) if source.contains("fn displace(") => return Err(shader_error(error)),
+            displacement => displacement.ok(),
+        };
         match Shader::parse(&name, &source) {
             Ok(shader) => named.push((name.clone(), Arc::new(shader))),
-            Err(error) if displacement.is_err() => return Err(shader_error(error)),
+            Err(error) if displacement.is_none() => return Err(shader_error(error)),
             Err(_) => (),
         }
-        named.extend(displacement.into_iter().map(|shader| (name.clone(), Arc::new(shader))));
+        named.extend(displacement.map(|shader| (name, Arc::new(shader))));
     }
-    let shaders = named;
-    read(py, &Source::memory(name, text), &shaders, &overrides, strict)
+    read(py, &Source::memory(name, text), &named, &overrides, strict)
 }
 
 fn overrides(

@@ -235,7 +235,7 @@ fn check_order(
                 components: [previous, [low, high]].map(|ends| ends.map(f64::from)),
             });
         }
-        previous = [lower, high.max(lower)];
+        previous = [lower, high];
     }
     Ok(())
 }

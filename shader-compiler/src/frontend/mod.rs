@@ -580,6 +580,13 @@ impl Shader {
         &self.contract.outputs
     }
 
+    /// Types of the first `count` outputs; those of other shaders than functions are floats.
+    pub(crate) fn output_scalars(&self, count: usize) -> Vec<Scalar> {
+        let mut scalars = self.contract.output_scalars.clone();
+        scalars.resize(count, Scalar::F32);
+        scalars
+    }
+
     /// Parameters in the order of the inputs. If there is a `fn material`, these are the members of
     /// `SurfacePoint`, followed by those of `Material` if `fn material` takes one. Otherwise they
     /// are the members of `Material` or `Medium`, or of all structs that a

@@ -10,7 +10,7 @@ use crate::ir::{Block, Def, Function, If, Op, Stmt, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
 
-/// Number of statements of a block up to which debug builds check what cones have.
+/// Number of statements of the largest blocks in which debug builds compare `is_in_cone` with `cone`.
 const MAX_CHECKED: usize = 200;
 
 /// Turns the selects of a function with interval conditions into ifs where that clips a value.
@@ -156,7 +156,7 @@ impl Sinking {
         let compared = compared(function, cond);
         let users = compared.iter().filter_map(|value| self.users.get(value)).flatten();
         let group: Vec<usize> = selects.iter().map(|&(at, ..)| at).collect();
-        let mut earlier = users.filter(|&&at| at < last && !group.contains(&at));
+        let mut earlier = users.filter(|&&at| at < last && group.binary_search(&at).is_err());
         let gains = earlier.any(|&at| {
             let Stmt::Op(value) = block.stmts[at] else { return false };
             [0, 1].into_iter().any(|arm| self.is_in_cone(function, block, value, &group, arm, uses))
@@ -206,19 +206,19 @@ impl Sinking {
         arm: usize,
         uses: &[u32],
     ) -> bool {
-        let last = group.iter().copied().max().unwrap_or(0);
+        let last = group.last().copied().unwrap_or(0);
         let mut seen = FxHashSet::from_iter([value]);
         let mut pending = vec![value];
         while let Some(value) = pending.pop() {
             let users = self.users.get(&value).map_or(&[][..], Vec::as_slice);
             let is_unmoved = self.position.get(&value).is_some_and(|&at| !self.moved[at]);
-            // Others are in other blocks. Dead operations compute no operands.
+            // Users that are missing are in other blocks. A dead operation has no operand to compute.
             let are_all = users.len() == uses[value.index()] as usize && !users.is_empty();
             if !is_unmoved || !are_all {
                 return false;
             }
             for &at in users {
-                if group.contains(&at) {
+                if group.binary_search(&at).is_ok() {
                     let operands = select_of(function, &block.stmts[at]).expect("a select");
                     if (0..3).any(|k| operands[k] == value && k != arm + 1) {
                         return false;

@@ -8,8 +8,8 @@ use super::prune::Pruner;
 use super::run::{Elements, Group, Run};
 use super::tape::Tape;
 use super::trace::{MAX_BOXES, Trace};
-use crate::compiled_function::from_bits;
-use crate::ir::{Table, Type};
+use crate::frontend::Scalar;
+use crate::ir::Table;
 use crate::kernel::with_tables;
 use crate::texture::Texture;
 use fearless_simd::{Level, dispatch};
@@ -85,7 +85,13 @@ impl Evaluator {
             let groups = count.div_ceil(LANES);
             self.resize(tape, groups);
             for (k, column) in inputs.iter().enumerate() {
-                fill(&mut self.inputs[k][..groups], tape, k, part(column, start, count));
+                let into = &mut self.inputs[k][..groups];
+                fill(into, part(column, start, count));
+                let scalar = tape.shared.scalars[0][k];
+                if scalar != Scalar::F32 {
+                    let to_word = |x: &mut f32| *x = f32::from_bits(word(scalar, *x));
+                    into.as_flattened_mut().iter_mut().for_each(to_word);
+                }
             }
             let mut run = Run {
                 tape,
@@ -97,7 +103,12 @@ impl Evaluator {
             };
             dispatch!(self.level, simd => run.values(simd));
             for (k, column) in results.iter_mut().enumerate() {
-                extract(tape, k, run.output(k, 0), &mut column[start..start + count]);
+                let column = &mut column[start..start + count];
+                extract(run.output(k, 0), column);
+                let scalar = tape.shared.scalars[1][k];
+                if scalar != Scalar::F32 {
+                    column.iter_mut().for_each(|x| *x = scalar.value(x.to_bits()));
+                }
             }
         }
     }
@@ -109,8 +120,8 @@ impl Evaluator {
     /// hold for all results that are not NaN.
     ///
     /// # Panics
-    /// If there are too many boxes, if the columns do not match the function, or if there are fewer
-    /// textures than it reads.
+    /// If there are too many boxes, if the columns do not match the function, if an endpoint is not
+    /// of the type of its input, or if there are fewer textures than it reads.
     pub fn bound(
         &mut self,
         tape: &Tape,
@@ -146,9 +157,16 @@ impl Evaluator {
         let groups = rows.div_ceil(LANES);
         self.resize(tape, 2 * groups);
         for (k, ends) in boxes.iter().enumerate() {
-            for (side, column) in ends.iter().enumerate() {
-                let half = &mut self.inputs[k][side * groups..(side + 1) * groups];
-                fill(half, tape, k, part(column, 0, rows));
+            let (low, high) = self.inputs[k][..2 * groups].split_at_mut(groups);
+            fill(low, part(ends[0], 0, rows));
+            fill(high, part(ends[1], 0, rows));
+            let scalar = tape.shared.scalars[0][k];
+            if scalar != Scalar::F32 {
+                for (low, high) in low.as_flattened_mut().iter_mut().zip(high.as_flattened_mut()) {
+                    let words = scalar.interval([*low, *high]);
+                    let words = words.unwrap_or_else(|x| not_of_type(scalar, x));
+                    [*low, *high] = words.map(f32::from_bits);
+                }
             }
         }
         let mut run = Run {
@@ -162,7 +180,14 @@ impl Evaluator {
         dispatch!(self.level, simd => run.bounds(simd, trace));
         for (k, ends) in results.iter_mut().enumerate() {
             for (side, column) in ends.iter_mut().enumerate() {
-                extract(tape, k, run.output(k, side), column);
+                extract(run.output(k, side), column);
+            }
+            let scalar = tape.shared.scalars[1][k];
+            if scalar != Scalar::F32 {
+                let [low, high] = ends;
+                for (low, high) in low.iter_mut().zip(high.iter_mut()) {
+                    [*low, *high] = scalar.endpoints([*low, *high].map(|x| Some(x.to_bits())));
+                }
             }
         }
     }
@@ -233,47 +258,28 @@ fn part(column: &[f32], start: usize, count: usize) -> &[f32] {
 /// The word of a value that is passed as a float.
 ///
 /// # Panics
-/// If the input is an integer, and the value is not, or is out of the range of `i32`.
-pub(super) fn to_bits(ty: Type, x: f32) -> u32 {
-    match ty {
-        Type::F32 => x.to_bits(),
-        Type::Bool => {
-            if x != 0.0 {
-                !0
-            } else {
-                0
-            }
-        }
-        Type::I32 => {
-            let integer = x as i32;
-            assert!(integer as f32 == x && x < -(i32::MIN as f32), "{x} is not an `i32`");
-            integer as u32
-        }
-    }
+/// If the type does not have the value.
+pub(super) fn word(scalar: Scalar, x: f32) -> u32 {
+    scalar.word(x).unwrap_or_else(|| not_of_type(scalar, x))
+}
+
+fn not_of_type<T>(scalar: Scalar, x: f32) -> T {
+    panic!("{x} is not of type `{}`", scalar.name())
 }
 
 /// Fills a column of an input, and repeats its last value.
-fn fill(into: &mut [Group], tape: &Tape, input: usize, values: &[f32]) {
-    let into = into.as_flattened_mut();
-    let (rows, rest) = into.split_at_mut(values.len());
+fn fill(into: &mut [Group], values: &[f32]) {
+    let (rows, rest) = into.as_flattened_mut().split_at_mut(values.len());
     rows.copy_from_slice(values);
-    let ty = tape.shared.inputs[input].ty;
-    if ty != Type::F32 {
-        rows.iter_mut().for_each(|x| *x = f32::from_bits(to_bits(ty, *x)));
-    }
     rest.fill(rows[rows.len() - 1]);
 }
 
 /// Copies an output, or one side of its bounds, to the caller's column.
-fn extract(tape: &Tape, output: usize, elements: Elements<'_>, column: &mut [f32]) {
+fn extract(elements: Elements<'_>, column: &mut [f32]) {
     match elements {
         Elements::Column(groups) => {
             column.copy_from_slice(&groups.as_flattened()[..column.len()]);
         }
         Elements::Splat(x) => column.fill(x),
-    }
-    let ty = tape.shared.outputs[output].ty;
-    if ty != Type::F32 {
-        column.iter_mut().for_each(|x| *x = from_bits(ty, x.to_bits()));
     }
 }

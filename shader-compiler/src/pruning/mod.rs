@@ -61,6 +61,7 @@ pub use trace::{MAX_BOXES, Trace};
 
 use crate::compile::Error;
 use crate::compiled_function::{FunctionOptions, Prepared};
+use crate::frontend::Scalar;
 use crate::ir::Function;
 use crate::lift::Input;
 use prune::Pruner;
@@ -84,18 +85,31 @@ impl PrunableFunction {
         function: &str,
         options: &FunctionOptions,
     ) -> Result<PrunableFunction, Error> {
-        let Prepared { point, inputs, outputs, .. } =
+        let Prepared { point, inputs, outputs, declared, output_scalars } =
             Prepared::new(name, source, function, options)?;
-        Ok(PrunableFunction::new(&point, &inputs, &outputs))
+        let scalars = [declared.iter().map(|input| input.scalar).collect(), output_scalars];
+        Ok(PrunableFunction::with_scalars(&point, &inputs, &outputs, scalars))
     }
 
     /// Prepares some outputs of a point shader, given by their indices. It must be a result of
     /// [`passes::optimize`](crate::passes::optimize).
     pub fn new(point: &Function, inputs: &[Input], outputs: &[usize]) -> PrunableFunction {
+        let input_scalars = point.inputs.iter().map(|port| Scalar::of(port.ty)).collect();
+        let output_scalars = outputs.iter().map(|&k| Scalar::of(point.outputs[k].ty)).collect();
+        PrunableFunction::with_scalars(point, inputs, outputs, [input_scalars, output_scalars])
+    }
+
+    /// Like [`PrunableFunction::new`], with the types of inputs and outputs.
+    fn with_scalars(
+        point: &Function,
+        inputs: &[Input],
+        outputs: &[usize],
+        scalars: [Vec<Scalar>; 2],
+    ) -> PrunableFunction {
         let mut selected = point.clone();
         selected.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
         selected.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
-        let whole = tape::build(&selected, inputs);
+        let whole = tape::build(&selected, inputs, scalars);
         let mut tape = whole.like();
         Pruner::default().run(&whole, None, &mut tape);
         PrunableFunction { tape }

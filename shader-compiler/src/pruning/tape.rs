@@ -8,6 +8,7 @@ use super::flatten;
 use super::steps::{Code, FIRST_NAN, FLOAT, NONE, Operand, SECOND_NAN, Step};
 use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
+use crate::frontend::Scalar;
 use crate::interval::{Bounds, Facts, Interval, Nan, OpLowering};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Def, Emit, Function, Op, Port, Stmt, Type, Value};
@@ -30,6 +31,8 @@ pub(super) struct Program {
 pub(super) struct Shared {
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
+    /// Types of inputs and outputs in WGSL.
+    pub scalars: [Vec<Scalar>; 2],
     /// Bits of constants.
     pub constants: Vec<u32>,
     pub programs: Vec<Program>,
@@ -90,7 +93,7 @@ impl Tape {
 }
 
 /// A tape in which each step has a slot of its own, so it is yet to be pruned.
-pub(super) fn build(point: &Function, inputs: &[Input]) -> Tape {
+pub(super) fn build(point: &Function, inputs: &[Input], scalars: [Vec<Scalar>; 2]) -> Tape {
     let point = flatten::run(point);
     let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
     let is_interval: Vec<_> =
@@ -129,6 +132,7 @@ pub(super) fn build(point: &Function, inputs: &[Input]) -> Tape {
         shared: Arc::new(Shared {
             inputs: point.inputs.clone(),
             outputs: point.outputs.clone(),
+            scalars,
             constants,
             programs,
             tables: tables.unwrap_or(0),

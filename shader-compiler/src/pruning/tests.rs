@@ -1,6 +1,6 @@
-use super::evaluator::to_bits;
+use super::evaluator::word;
 use super::*;
-use crate::compiled_function::from_bits;
+use crate::frontend::Scalar;
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Port, Type};
 use crate::random::Random;
@@ -83,12 +83,15 @@ fn check(point: &Function, inputs: &[Input], whole: &[[f32; 2]], seed: u64) -> u
                 .collect();
             let values = evaluate(&mut evaluator, &pruned, &members);
             for (member, values) in members.iter().zip(&values) {
-                let words: Vec<_> =
-                    ports.iter().zip(member).map(|(port, &x)| to_bits(port.ty, x)).collect();
+                let words: Vec<_> = ports
+                    .iter()
+                    .zip(member)
+                    .map(|(port, &x)| word(Scalar::of(port.ty), x))
+                    .collect();
                 let expected =
                     interpreter::run(point, &random::tables(), &words, 1 << 22).expect("it ends");
                 for (k, port) in point.outputs.iter().enumerate() {
-                    let x = from_bits(port.ty, expected[k]);
+                    let x = Scalar::of(port.ty).value(expected[k]);
                     let place = format!(
                         "seed {seed}, output {k} {}: {member:?} in {:?}",
                         port.name, boxes[row]

@@ -75,7 +75,7 @@ impl WorkArgs {
                         "--sample-range {}..{} divides a group of {group} samples with a common cut",
                         range.start, range.end
                     ),
-                    help: format!("start and end at multiples of {group}, or omit --gather"),
+                    help: format!("start and end at multiples of {group}, or add --gather 1"),
                 })
             }
             Some(range) if range.end > spp => Err(Error::Option {

@@ -135,7 +135,10 @@ fn parse_text(name: &str, text: &str) -> Result<Shader, ShaderError> {
         if ["brdf", "phase", "density", "field"].into_iter().any(has) {
             return Err(error);
         }
-        Shader::parse_function(name, text, DISPLACE).map_err(|_| error)
+        let displacement = Shader::parse_function(name, text, DISPLACE);
+        // Its own error says more than that there is no other function.
+        let is_declared = text.contains(&format!("fn {DISPLACE}("));
+        displacement.map_err(|of_function| if is_declared { of_function } else { error })
     })
 }
 

@@ -643,9 +643,10 @@ impl Geometry {
     }
 }
 
-/// An argument of a shader's function that is declared with a fact.
-pub(crate) fn argument_with_fact(shader: &Shader) -> Option<(&str, VectorFact)> {
-    shader.arguments().iter().find_map(|argument| Some((&argument.name[..], argument.fact?)))
+/// An input of a shader's function that is declared with a fact, which geometry does not guarantee.
+pub(crate) fn input_with_fact(shader: &Shader) -> Option<(&str, VectorFact)> {
+    let inputs = shader.arguments().iter().chain(shader.settable());
+    inputs.into_iter().find_map(|input| Some((&input.name[..], input.fact?)))
 }
 
 /// Transforms a position from world space to render space with this origin.

@@ -282,11 +282,16 @@ fn lightcuts(
     }
     let file_error_mode = choice(entity, "errormode")?;
     let error_mode = overrides.error_mode.unwrap_or(file_error_mode);
-    let has_virtual_lights = match overrides.light_paths {
-        Some(paths) => paths > 0,
-        None => p.int("lightpaths")?.is_some_and(|paths| paths > 0),
+    let light_paths = match p.int("lightpaths")?.unwrap_or(0) {
+        n if (0..=LightcutsSettings::MAX_POINTS as i32).contains(&n) => n as u32,
+        n => {
+            return Err(entity
+                .param_error("lightpaths", format!("\"lightpaths\" is {n}"))
+                .help("give the number of paths from lights, or 0 for direct light only"));
+        }
     };
-    let is_unlimited = error_mode == ErrorMode::Total || has_virtual_lights;
+    let paths = overrides.light_paths.unwrap_or(light_paths);
+    let is_unlimited = error_mode == ErrorMode::Total || paths > 0;
     // Near virtual lights, a cluster may be far too bright until it is refined. A limit can also
     // violate the bound on the total error. So the default is no limit.
     let max_cut = count("maxcut", if is_unlimited { i32::MAX } else { 1000 }, MAX_CUT)?;
@@ -303,14 +308,6 @@ fn lightcuts(
         })?;
     let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
     let (area_points, environment_points) = (points("areapoints")?, points("skypoints")?);
-    let light_paths = match p.int("lightpaths")?.unwrap_or(0) {
-        n if (0..=LightcutsSettings::MAX_POINTS as i32).contains(&n) => n as u32,
-        n => {
-            return Err(entity
-                .param_error("lightpaths", format!("\"lightpaths\" is {n}"))
-                .help("give the number of paths from lights, or 0 for direct light only"));
-        }
-    };
     let clamp_distance = p.float("clampdistance")?;
     if let Some(x) = clamp_distance.filter(|x| !(*x > 0.0 && x.is_finite())) {
         return Err(entity
@@ -318,7 +315,6 @@ fn lightcuts(
             .help("give a positive distance, or leave it out to have it selected"));
     }
     let compensation = p.bool("compensation")?.unwrap_or(true);
-    let paths = overrides.light_paths.unwrap_or(light_paths);
     let virtual_lights = (paths > 0).then(|| VirtualLightSettings {
         paths,
         clamp_distance: overrides.clamp_distance.or(clamp_distance),

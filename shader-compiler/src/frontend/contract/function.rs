@@ -4,7 +4,7 @@
 //! are its parameters, as for materials and media.
 
 use super::super::diagnostics::{list, type_name};
-use super::super::{Parameter, ShaderError, ShaderKind, Source, annotations, textures};
+use super::super::{Parameter, Scalar, ShaderError, ShaderKind, Source, annotations, textures};
 use super::{Contract, overrides, parameter, scalar_type};
 use crate::ir::Value;
 use naga::{Handle, Module, TypeInner};
@@ -83,12 +83,14 @@ pub(super) fn contract(
         return Err(error.help("let it return a scalar, a vector or a struct"));
     };
     let mut outputs = vec![];
-    add_names(module, result.ty, name, true, &mut outputs);
+    add_outputs(module, result.ty, name, true, &mut outputs);
+    let (outputs, output_scalars) = outputs.into_iter().unzip();
     Ok(Contract {
         kind,
         main,
         arguments,
         outputs,
+        output_scalars,
         albedo: None,
         emission: None,
         sample: None,
@@ -103,30 +105,34 @@ pub(super) fn contract(
     })
 }
 
-/// Appends the names of the leaves of a type, in the order of [`Layout`](super::super::layout).
-/// Members of the outermost struct have names of their own.
-fn add_names(
+/// Appends the names and types of the leaves of a type, in the order of
+/// [`Layout`](super::super::layout). Members of the outermost struct have names of their own.
+fn add_outputs(
     module: &Module,
     ty: Handle<naga::Type>,
     name: &str,
     is_outermost: bool,
-    names: &mut Vec<String>,
+    outputs: &mut Vec<(String, Scalar)>,
 ) {
     const XYZW: [&str; 4] = ["x", "y", "z", "w"];
+    // Other types cannot be translated.
+    let of = |scalar| scalar_type(scalar).unwrap_or(Scalar::F32);
     match module.types[ty].inner {
-        TypeInner::Vector { size, .. } => {
-            names.extend(XYZW[..size as usize].iter().map(|axis| format!("{name}.{axis}")));
+        TypeInner::Vector { size, scalar } => {
+            let names = XYZW[..size as usize].iter().map(|axis| format!("{name}.{axis}"));
+            outputs.extend(names.map(|name| (name, of(scalar))));
         }
-        TypeInner::Matrix { columns, rows, .. } => {
+        TypeInner::Matrix { columns, rows, scalar } => {
             for column in 0..columns as usize {
                 let rows = XYZW[..rows as usize].iter();
-                names.extend(rows.map(|axis| format!("{name}.{column}.{axis}")));
+                let names = rows.map(|axis| format!("{name}.{column}.{axis}"));
+                outputs.extend(names.map(|name| (name, of(scalar))));
             }
         }
         TypeInner::Array { base, size: naga::ArraySize::Constant(count), .. } => {
             // Larger arrays cannot be translated.
             for k in 0..count.get().min(super::super::layout::MAX_LEAVES) {
-                add_names(module, base, &format!("{name}.{k}"), false, names);
+                add_outputs(module, base, &format!("{name}.{k}"), false, outputs);
             }
         }
         TypeInner::Struct { ref members, .. } => {
@@ -136,10 +142,11 @@ fn add_names(
                     true => member_name.to_owned(),
                     false => format!("{name}.{member_name}"),
                 };
-                add_names(module, member.ty, &name, false, names);
+                add_outputs(module, member.ty, &name, false, outputs);
             }
         }
-        _ => names.push(name.to_owned()),
+        TypeInner::Scalar(scalar) => outputs.push((name.to_owned(), of(scalar))),
+        _ => outputs.push((name.to_owned(), Scalar::F32)),
     }
 }
 

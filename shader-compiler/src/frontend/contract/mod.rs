@@ -27,6 +27,8 @@ pub(super) struct Contract {
     pub arguments: Vec<Parameter>,
     /// Names of the outputs of a function.
     pub outputs: Vec<String>,
+    /// Types of the outputs of a function.
+    pub output_scalars: Vec<Scalar>,
     /// `albedo` of a density.
     pub albedo: Option<Handle<naga::Function>>,
     /// `emission` of a density.
@@ -140,6 +142,7 @@ pub(super) fn check(
         main,
         arguments: vec![],
         outputs: vec![],
+        output_scalars: vec![],
         albedo: None,
         emission: None,
         sample,
@@ -187,6 +190,7 @@ fn density(
         main,
         arguments: vec![position],
         outputs: vec![],
+        output_scalars: vec![],
         albedo: ALBEDO.find(source, module)?,
         emission: EMISSION.find(source, module)?,
         sample: None,

@@ -5,7 +5,7 @@
 //! vertices have, with the rounding errors of normal and sum.
 
 use super::base::{AttributeBox, Attributes};
-use crate::geometry::{MeshError, argument_with_fact};
+use crate::geometry::{MeshError, input_with_fact};
 use crate::stopped_loops::{LoopCounter, StoppedLoops};
 use lightbound_math::{Aabb, Vec3};
 use lightbound_shader::bounding::{
@@ -123,7 +123,7 @@ impl Program {
         {
             return Err(ShaderDisplacementError::Signature);
         }
-        if let Some((argument, fact)) = argument_with_fact(shader) {
+        if let Some((argument, fact)) = input_with_fact(shader) {
             return Err(ShaderDisplacementError::Fact { name: argument.to_owned(), fact });
         }
         let integrand = Integrand::new(shader, settings, Frame::Local)?;

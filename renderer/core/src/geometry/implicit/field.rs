@@ -3,7 +3,7 @@
 //! One point shader computes the field and its gradient. The kernels for values, for gradients and
 //! for bounds are made from it, so the bounds contain the very floats that the ray test sees.
 
-use super::super::argument_with_fact;
+use super::super::input_with_fact;
 use super::super::scratch::ScratchId;
 use super::search::{Interval, MAX_STEPS, PARTS};
 use glam::BVec3;
@@ -112,7 +112,7 @@ impl Field {
         if shader.function_name() != "field" || shader.output_names() != ["field"] {
             return Err(ImplicitError::NoField);
         }
-        if let Some((argument, fact)) = argument_with_fact(shader) {
+        if let Some((argument, fact)) = input_with_fact(shader) {
             return Err(ImplicitError::Fact { name: argument.to_owned(), fact });
         }
         if let Some(texture) = shader.textures().first() {

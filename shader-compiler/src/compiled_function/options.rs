@@ -58,7 +58,7 @@ impl FunctionOptions {
     }
 
     /// States that these inputs are unit vectors, to the precision of
-    /// [`Axis`], and enables the relations that use it.
+    /// [`Axis`](crate::relations::Axis), and enables the relations that use it.
     pub fn unit(self, names: &[&str]) -> FunctionOptions {
         let unit = names.iter().map(|&name| name.to_owned()).collect();
         let bounds = Options { relations: Relations::all(), ..self.bounds };

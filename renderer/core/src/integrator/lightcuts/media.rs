@@ -1,0 +1,85 @@
+//! Participating media along the paths of lightcuts.
+
+use super::lighting::ShadingPoint;
+use super::reflected_light::TIMING_INTERVAL;
+use super::worker::{LightcutsWorker, Path};
+use crate::geometry::Surface;
+use crate::medium::{ChannelWeights, MediumInterface, Tracking, Walk};
+use lightbound_math::sampling::{RandomStream, hash};
+use lightbound_math::{Frame, Vec2, Vec3, Viewpoint};
+use std::time::Instant;
+
+/// First sets of sampler dimensions in media, beyond those of any scattering event: for the
+/// transmittance of rays, and for points that scatter light.
+const TRANSMITTANCE_SETS: u32 = 0x4000_0000;
+const SCATTERING_SETS: u32 = 0x8000_0000;
+
+impl LightcutsWorker<'_> {
+    /// Attenuates the paths by the media between their last vertices and their hits, and adds the
+    /// light that media scatter and emit on the way.
+    pub(super) fn cross_media(&mut self, depth: u32) {
+        let (scene, sampler) = (self.scene, self.samples.sampler);
+        let random =
+            |path: &Path, set: u32| RandomStream::new(&sampler, path.key, set.wrapping_add(depth));
+        let walks = (0..).zip(&self.paths).map(|(index, path)| {
+            let weights = ChannelWeights::new(path.throughput, Vec3::ONE);
+            Walk::new(index, path.medium, weights, random(path, TRANSMITTANCE_SETS))
+        });
+        self.crossings.clear();
+        let (rays, hits, crossings) = (&mut self.rays, &mut self.hits, &mut self.crossings);
+        let walks = self.media.track(scene, Tracking::Ratio, walks, rays, hits, |walk| {
+            crossings.push(*walk);
+        });
+        for Walk { index, medium, weights, .. } in walks {
+            let path = &mut self.paths[*index as usize];
+            (path.throughput, path.medium) = (weights.value, *medium);
+        }
+        let mut crossings = std::mem::take(&mut self.crossings);
+        if depth < self.integrator.max_depth {
+            for walk in &crossings {
+                let path = self.paths[walk.index as usize];
+                self.add_in_scattering(walk, &path, depth, random(&path, SCATTERING_SETS));
+            }
+        }
+        crossings.clear();
+        self.crossings = crossings;
+    }
+
+    /// Adds the light that a medium scatters or emits towards the start of a ray.
+    fn add_in_scattering(&mut self, walk: &Walk, path: &Path, depth: u32, random: RandomStream) {
+        let scene = self.scene;
+        let (medium, ray) = (&scene.media[walk.medium as usize], self.rays[walk.index as usize]);
+        let lights = &self.integrator.tree;
+        let Some(sample) = self.in_scattering.sample(medium, walk, &ray, lights, random) else {
+            return;
+        };
+        self.samples.add(path.sample, sample.emission);
+        let (p, wo) = (sample.p, -ray.d.normalize());
+        let frame = Frame::from_normal(wo);
+        let surface = Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 };
+        let around = MediumInterface { inside: Some(walk.medium), outside: Some(walk.medium) };
+        let point = ShadingPoint {
+            surface,
+            view: Viewpoint::new(p, &frame, 1.0),
+            both_sides: true,
+            media: around,
+            seed: hash(hash(path.key.hash(), depth), 1),
+            time: ray.time,
+            has_soft_terminator: false,
+            has_virtual_lights: false,
+            is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
+        };
+        self.cuts += 1;
+        let started = point.is_timed.then(Instant::now);
+        let origin = scene.geometry.origin.as_vec3();
+        self.lighting.material.begin(
+            (&medium.phase, None),
+            surface.lookup(),
+            wo,
+            || [p + origin, medium.transform.inverse().point(p)],
+            Vec3::Z,
+        );
+        let path = Path { throughput: sample.throughput, ..*path };
+        self.add_cut(&point, &path, depth, started);
+    }
+}

@@ -1,9 +1,9 @@
 //! Lightcuts on scenes with many point lights and one material of the library: cost of cuts against
 //! the number of lights, image errors, benefit of bound modes, and time to build trees.
 //!
-//! Cuts of whole pixels are measured on scenes of this repository. Each is a table with its targets. A small scene is rendered in process at one sample per pixel.
-//! CPU times cover rendering only, without loading and building, and are the minimum of interleaved
-//! rounds.
+//! Cuts of whole pixels are measured on scenes of this repository. Each is a table with its targets.
+//! A small scene is rendered in process at one sample per pixel. CPU times cover rendering only,
+//! without loading and building, and are the minimum of interleaved rounds.
 
 mod bounds;
 mod build;

@@ -85,8 +85,8 @@ pub struct Stats {
     pub warnings: Vec<String>,
 }
 
-/// Statistics of light cuts. Shares are fractions of the thread time spent on samples; null if
-/// there is none.
+/// Statistics of light cuts. Shares of time are fractions of the thread time spent on samples; null
+/// if there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct CutStats {
     /// Number of cuts, one for each shaded point or group of samples.
@@ -113,6 +113,8 @@ pub struct CutStats {
     pub bound_checks: u64,
     /// Checked bounds that did not hold.
     pub bound_violations: u64,
+    /// Share of the light that clamping of virtual lights took away; null unless compensation is off.
+    pub clamped_share: Option<f64>,
     /// Share of the time spent on cluster bounds.
     pub bounds_share: Option<f64>,
     /// Share of the time spent on materials of representatives.
@@ -259,6 +261,7 @@ impl CutStats {
             representatives: counts.representatives,
             bound_checks: counts.checks,
             bound_violations: counts.violations,
+            clamped_share: counts.light.clamped_share(),
             bounds_share: share(bounds),
             shading_share: share(shading),
             visibility_share: share(visibility),

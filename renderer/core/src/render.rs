@@ -69,7 +69,7 @@ pub struct Rendering {
 }
 
 /// Statistics of a rendering so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RenderStats {
     /// Statistics of rays and shaders.
     pub counts: Counts,

@@ -122,13 +122,16 @@ pub fn bound_violation_warning(cuts: &CutCounts) -> Option<String> {
     })
 }
 
-/// Describes the mean cut size, and the share of cuts that reached the maximum; empty without cuts.
+/// Describes the mean cut size, the share of cuts that reached the maximum, and the light that
+/// clamping took away; empty without cuts.
 fn describe_cuts(cuts: &CutCounts) -> String {
     let Some(mean) = cuts.sizes.mean() else { return String::new() };
     let capped = 100.0 * cuts.capped as f64 / cuts.sizes.count() as f64;
     let limited =
         if cuts.capped > 0 { format!(" ({capped:.1} % limited by maxcut)") } else { String::new() };
-    format!(", cuts of {mean:.0} clusters{limited}")
+    let clamped = cuts.light.clamped_share();
+    let clamped = clamped.map(|share| format!(", {:.1} % of the light clamped", 100.0 * share));
+    format!(", cuts of {mean:.0} clusters{limited}{}", clamped.unwrap_or_default())
 }
 
 /// The number of hits that only touch an implicit surface, if there are any.
@@ -413,5 +416,9 @@ mod tests {
         assert_eq!(describe_cuts(&cuts), ", cuts of 22 clusters");
         cuts.capped = 2;
         assert_eq!(describe_cuts(&cuts), ", cuts of 22 clusters (50.0 % limited by maxcut)");
+        cuts.capped = 0;
+        cuts.light.add_found(97.0);
+        cuts.light.add_clamped(3.0);
+        assert_eq!(describe_cuts(&cuts), ", cuts of 22 clusters, 3.0 % of the light clamped");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 /// Counters of cuts, summed over all shading points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CutCounts {
     /// Sizes of the cuts.
     pub sizes: CutSizes,
@@ -27,8 +27,20 @@ pub struct CutCounts {
     pub checks: u64,
     /// Cluster bounds that failed the check.
     pub violations: u64,
+    /// Light of all cuts, if there is indirect light.
+    #[serde(default)]
+    pub light: LightSums,
     /// Times.
     pub times: CutTimes,
+}
+
+/// Luminances of light towards the camera, summed over all samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LightSums {
+    /// Light that cuts found.
+    pub found: f64,
+    /// Estimate of the light that clamping of virtual lights took away.
+    pub clamped: f64,
 }
 
 /// Times summed over all threads. Only one in 16 shading points is timed, since reading the clock
@@ -68,7 +80,35 @@ impl AddAssign for CutCounts {
         ] {
             *sum = sum.saturating_add(x);
         }
+        self.light.add_found(other.light.found);
+        self.light.add_clamped(other.light.clamped);
         self.times += other.times;
+    }
+}
+
+impl LightSums {
+    /// Adds to the light that cuts found. Infinite values and NaN do not count.
+    pub fn add_found(&mut self, luminance: f64) {
+        add_finite(&mut self.found, luminance);
+    }
+
+    /// Adds to the light that clamping took away. Infinite values and NaN do not count.
+    pub fn add_clamped(&mut self, luminance: f64) {
+        add_finite(&mut self.clamped, luminance);
+    }
+
+    /// Returns the share of the light that clamping took away; `None` if it was not measured.
+    pub fn clamped_share(&self) -> Option<f64> {
+        let share = self.clamped / (self.found + self.clamped);
+        (self.clamped > 0.0 && share.is_finite()).then_some(share)
+    }
+}
+
+/// Adds a number whose sum is finite. JSON has no others.
+fn add_finite(sum: &mut f64, x: f64) {
+    let total = *sum + x;
+    if total.is_finite() {
+        *sum = total;
     }
 }
 
@@ -252,6 +292,7 @@ mod tests {
             sizes: histogram([0, 5, 5, 700]),
             capped: 1,
             violations: 2,
+            light: LightSums { found: 0.75, clamped: 0.25 },
             ..CutCounts::default()
         };
         counts.times.visibility = Duration::from_nanos(7);
@@ -268,6 +309,11 @@ mod tests {
         let mut twice = counts;
         twice += counts;
         assert_eq!((twice.sizes, twice.violations), (histogram([0, 5, 5, 700].repeat(2)), 4));
+        twice.light.add_found(f64::NAN);
+        twice.light.add_clamped(f64::INFINITY);
+        assert_eq!(twice.light, LightSums { found: 1.5, clamped: 0.5 });
+        assert_eq!(twice.light.clamped_share(), Some(0.25));
+        assert_eq!(LightSums::default().clamped_share(), None);
         assert!(!twice.is_empty() && CutCounts::default().is_empty());
     }
 }

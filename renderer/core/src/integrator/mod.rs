@@ -22,7 +22,7 @@ mod shadow_terminator;
 
 pub use ambient_occlusion::AmbientOcclusion;
 pub use counts::{Counts, ShadingCounts};
-pub use cut_counts::{CutCounts, CutSizes, CutTimes};
+pub use cut_counts::{CutCounts, CutSizes, CutTimes, LightSums};
 #[cfg(any(test, feature = "faults"))]
 pub use fault::Fault;
 pub use lightcuts::Lightcuts;

@@ -3,6 +3,8 @@
 use crate::common::{load_scene, render_text, render_with_stats};
 use lightbound::film::RenderedImage;
 use lightbound::settings::{CutMode, ErrorMode, MethodName};
+use lightbound_math::Vec3;
+use lightbound_math::sampling::luminance;
 use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
 
 /// Tolerance for blocks: virtual lights are the same for all pixels, so their noise does not average
@@ -136,6 +138,35 @@ fn rays_compensate_for_clamping() {
     assert_close(&clamped(0.8, false), &reference, [0.01, 0.05]);
     let without = [0.2, 0.8].map(|distance| mean(&clamped(distance, true)) / mean(&reference));
     assert!(without[1] < 0.9 && without[0] < 0.995, "{without:?}");
+}
+
+#[test]
+fn light_lost_to_clamping_is_measured() {
+    const SPP: u32 = 64;
+    let clamped = |no_compensation: bool, gather: u32| {
+        let settings = LightcutsOverrides {
+            clamp_distance: Some(0.8),
+            no_compensation,
+            gather: Some(gather),
+            ..with_error(0.05)
+        };
+        let text = scene("\"lightcuts\"", SPP);
+        render_with_stats(&load_scene(&text, &[], &overrides(1000, settings)), 2)
+    };
+    let sum = |image: &RenderedImage| -> f64 {
+        image.radiance.iter().map(|rgb| f64::from(luminance(Vec3::from_array(*rgb)))).sum()
+    };
+    let complete = clamped(false, 1);
+    assert_eq!(complete.counts.cuts.light.clamped_share(), None);
+    for gather in [1, 16] {
+        let without = clamped(true, gather);
+        let lost = f64::from(SPP) * (sum(&complete.image) - sum(&without.image));
+        let light = without.counts.cuts.light;
+        let ratio = light.clamped / lost;
+        assert!((ratio - 1.0).abs() < 0.1, "gather {gather}: {ratio} of the lost light");
+        let share = light.clamped_share().unwrap();
+        assert!((0.05..0.5).contains(&share), "gather {gather}: {share}");
+    }
 }
 
 #[test]

@@ -1,11 +1,17 @@
-//! Compensation for clamped virtual lights (Kollig and Keller 2004).
+//! Compensation for clamped virtual lights (Kollig and Keller 2004): rays that find the light lost
+//! to clamping. Without compensation, a few of them measure how much was lost.
 
 use super::vertex::PathVertex;
 use super::worker::{LightcutsWorker, Path};
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
+use lightbound_math::sampling::hash;
 use lightbound_math::{Ray, Vec2, Vec3, vec2};
+
+/// Without compensation, rays from one in `MEASUREMENT_INTERVAL` points measure the light that is
+/// lost.
+const MEASUREMENT_INTERVAL: u32 = 16;
 
 impl LightcutsWorker<'_> {
     /// Returns whether virtual lights illuminate a vertex of a path. Vertices that compensate have the
@@ -24,10 +30,12 @@ impl LightcutsWorker<'_> {
         u: Vec2,
         depth: u32,
     ) {
-        let Some(indirect) = self.integrator.indirect.as_ref().filter(|i| i.compensation) else {
-            return;
-        };
+        let Some(indirect) = &self.integrator.indirect else { return };
         if !self.has_virtual_lights(path, depth) {
+            return;
+        }
+        let is_measured = || hash(path.key.hash(), depth).is_multiple_of(MEASUREMENT_INTERVAL);
+        if !(indirect.compensation || path.is_measurement || is_measured()) {
             return;
         }
         let needs_footprint = instance.needs_footprint();
@@ -36,6 +44,11 @@ impl LightcutsWorker<'_> {
             vertex.sample_direction(&mut self.shading, self.scene, material, needs_footprint, u);
         let d = vertex.to_world(self.scene, instance, sample.wi);
         let mut throughput = path.throughput * sample.s / sample.pdf;
+        let mut is_measurement = path.is_measurement;
+        if !indirect.compensation && !is_measurement {
+            is_measurement = true;
+            throughput *= MEASUREMENT_INTERVAL as f32;
+        }
         if self.has_soft_terminator() {
             throughput *= soft_factor(d, vertex.surface.frame.n, vertex.surface.ng);
         }
@@ -46,7 +59,7 @@ impl LightcutsWorker<'_> {
         let (time, tmax) = (vertex.hit.time, indirect.clamp_distance);
         self.next_rays.push(Ray { time, tmax, ..Ray::new(origin, d) });
         let compensations = path.compensations + 1;
-        self.next_paths.push(Path { throughput, compensations, ..*path });
+        self.next_paths.push(Path { throughput, compensations, is_measurement, ..*path });
     }
 
     /// Adds the light of a surface that a compensating ray hits.

@@ -7,8 +7,8 @@
 //! Velázquez-Armendáriz et al. 2009). Alternatively, each cluster of a cut of fixed size is sampled
 //! (`stochastic`).
 //!
-//! Or all shading points of several samples of a pixel have one cut, through pairs of their clusters
-//! and of clusters of lights (`gather`; Walter et al. 2006).
+//! All shading points of several samples of a pixel can share one cut, whose elements are pairs of a
+//! cluster of shading points and a cluster of lights (`gather`; Walter et al. 2006).
 //!
 //! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.
 //! Other surfaces reflect direct light and, with `virtual_lights`, indirect light. Lights that a path

@@ -9,7 +9,7 @@ use crate::integrator::CutCounts;
 use crate::integrator::medium_rays::media_around;
 use crate::material::ShaderInstance;
 use crate::settings;
-use lightbound_math::sampling::{hash, unit_float};
+use lightbound_math::sampling::{hash, luminance, unit_float};
 use lightbound_math::{Vec3, Viewpoint};
 use lightbound_shader::SurfaceSides;
 use std::time::Instant;
@@ -63,7 +63,7 @@ impl LightcutsWorker<'_> {
         depth: u32,
         started: Option<Instant>,
     ) {
-        if self.integrator.gather > 1 {
+        if self.integrator.gather > 1 && !path.is_measurement {
             let weight = self.samples.weight(path.sample);
             let throughput = path.throughput;
             if !(throughput * weight).is_finite() {
@@ -98,16 +98,25 @@ impl LightcutsWorker<'_> {
                 (cut.radiance, cut.size, 0.0, false)
             }
         };
+        let weight = self.samples.weight(path.sample);
+        let reflected = path.throughput * radiance;
         let counts = &mut self.lighting.counts;
-        counts.sizes.add(size);
-        counts.capped += u64::from(capped);
         if let Some(started) = started {
             counts.times.total += started.elapsed();
         }
+        let weighted = f64::from(luminance(reflected) * weight);
+        if path.is_measurement {
+            counts.light.add_clamped(weighted);
+            return;
+        }
+        if self.integrator.indirect.is_some() {
+            counts.light.add_found(weighted);
+        }
+        counts.sizes.add(size);
+        counts.capped += u64::from(capped);
         let [bound_evaluations, shadow_rays] =
             std::array::from_fn(|k| (work(counts)[k] - before[k]) as u32);
-        self.samples.add(path.sample, path.throughput * radiance);
-        let weight = self.samples.weight(path.sample);
+        self.samples.add(path.sample, reflected);
         let stats = &mut self.cut_stats[path.sample as usize];
         stats.cut_size += size;
         stats.bound_evaluations += bound_evaluations;
@@ -128,9 +137,16 @@ impl LightcutsWorker<'_> {
             let started = is_timed.then(Instant::now);
             let before = work(&self.lighting.counts);
             let (lighting, samples) = (&mut self.lighting, &mut self.samples);
-            let add = |sample, radiance| samples.add(sample, radiance);
+            let mut light = 0.0;
+            let add = |sample, radiance| {
+                light += f64::from(luminance(radiance) * samples.weight(sample));
+                samples.add(sample, radiance);
+            };
             let cut = self.gather.compute(lighting, group, &criteria, is_timed, add);
             let counts = &mut self.lighting.counts;
+            if self.integrator.indirect.is_some() {
+                counts.light.add_found(light);
+            }
             counts.sizes.add(cut.pairs);
             counts.gather_points += u64::from(cut.points);
             counts.pairs += u64::from(cut.pairs);

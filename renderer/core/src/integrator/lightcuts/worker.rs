@@ -1,5 +1,5 @@
-//! Renders tiles with lightcuts: follows specular paths from the camera, and has the light that
-//! other surfaces reflect added.
+//! Renders tiles with lightcuts: follows specular paths from the camera, and adds the light that
+//! other surfaces reflect.
 
 use super::Lightcuts;
 use super::channels::SampleCutStats;
@@ -40,6 +40,8 @@ pub(super) struct Path {
     pub(super) key: PathKey,
     /// Number of successive rays that compensate for clamping, up to the last one.
     pub(super) compensations: u32,
+    /// Whether the path measures light that clamping takes away, and adds none.
+    pub(super) is_measurement: bool,
 }
 
 /// The state of one thread. Rays and paths are parallel arrays.
@@ -162,8 +164,15 @@ impl<'a> LightcutsWorker<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             self.rays.push(ray);
             let medium = medium_index(self.scene.camera_medium);
-            let (throughput, nm, compensations) = (Vec3::ONE, None, 0);
-            self.paths.push(Path { throughput, nm, medium, sample, key, compensations });
+            self.paths.push(Path {
+                throughput: Vec3::ONE,
+                nm: None,
+                medium,
+                sample,
+                key,
+                compensations: 0,
+                is_measurement: false,
+            });
         });
         self.cut_stats.resize(self.samples.len() as usize, SampleCutStats::default());
     }

@@ -8,7 +8,9 @@
 //! intensity of the cluster. Both the estimate and the exact value lie between 0 and the product of
 //! three bounds: on the material over all directions to the cluster, from the compiled bounding
 //! shader; on the geometric factor; and on visibility, which is at most 1. This product bounds the
-//! error of each channel. The error criterion uses its luminance.
+//! error of each channel. The error criterion uses its luminance. Bounds on visibility, and more
+//! shadow rays for a cluster, gain less than a smaller ε does
+//! (`benches/record/2026-11-29-visibility-of-clusters.md`).
 //!
 //! Clusters with a bound of 0 contribute no light and are dropped. Single lights have no error.
 //!

@@ -1,9 +1,10 @@
 //! Lightcuts on scenes with many point lights and one material of the library: cost of cuts against
 //! the number of lights, image errors, benefit of bound modes, and time to build trees.
 //!
-//! Cuts of whole pixels are measured on scenes of this repository. Each is a table with its targets.
-//! A small scene is rendered in process at one sample per pixel. CPU times cover rendering only,
-//! without loading and building, and are the minimum of interleaved rounds.
+//! Cuts of whole pixels are measured on scenes of this repository, and stochastic cuts against the
+//! path tracer. Each is a table with its targets. A small scene is rendered in process at one sample
+//! per pixel, or more. CPU times cover rendering only, without loading and building, and are the
+//! minimum of interleaved rounds.
 
 mod bounds;
 mod build;
@@ -12,6 +13,7 @@ mod gather;
 mod growth;
 mod measure;
 mod scene;
+mod stochastic;
 
 use crate::arguments::{material, positive};
 use crate::materials;
@@ -79,6 +81,8 @@ enum Table {
     Build,
     /// Cuts of whole pixels, for scenes of this repository
     Gather,
+    /// Stochastic cuts against the path tracer
+    Stochastic,
 }
 
 impl Table {
@@ -90,6 +94,7 @@ impl Table {
             Table::Bounds => &[10_000],
             Table::Build => &[1_000_000],
             Table::Gather => &[4, 16, 64],
+            Table::Stochastic => &[1000, 10_000],
         }
     }
 }
@@ -143,6 +148,7 @@ pub fn run(args: &Args) -> ExitCode {
             Table::Bounds => bounds::print(args),
             Table::Build => build::print(args),
             Table::Gather => gather::print(args),
+            Table::Stochastic => stochastic::print(args),
         }
     }
     ExitCode::SUCCESS
@@ -192,7 +198,7 @@ mod tests {
     #[test]
     fn command_lines_select_tables_materials_and_lights() {
         let all = args(&[]);
-        assert_eq!((all.tables().len(), all.materials().len()), (5, 6));
+        assert_eq!((all.tables().len(), all.materials().len()), (6, 6));
         assert_eq!(all.lights(Table::Error), [1000]);
         let some = args(&["--only", "build,error", "--materials", "ward", "--lights", "7,3"]);
         assert_eq!(

@@ -32,7 +32,8 @@ pub struct LightcutsArgs {
     #[arg(long, value_parser = choice::<CutMode>())]
     mode: Option<CutMode>,
 
-    /// Number of clusters in a cut of --mode stochastic [default: the scene's, or 64]
+    /// Number of clusters in a cut of --mode stochastic, or of pairs with --gather [default: the
+    /// scene's, or 64]
     #[arg(long, value_name = "N", value_parser = integer(1..=MAX_COUNT))]
     cut_size: Option<u32>,
 
@@ -122,12 +123,12 @@ impl LightcutsArgs {
                 ("--error", self.error.is_some()),
                 ("--error-mode", self.error_mode.is_some()),
                 ("--max-cut", self.max_cut.is_some()),
-                ("--gather", self.gather.is_some()),
             ],
             CutMode::Stochastic => vec![("--cut-size", self.cut_size.is_some())],
         };
         let common_options = [
             ("--mode", self.mode.is_some()),
+            ("--gather", self.gather.is_some()),
             ("--area-points", self.area_points.is_some()),
             ("--sky-points", self.environment_points.is_some()),
             ("--light-paths", self.light_paths.is_some()),

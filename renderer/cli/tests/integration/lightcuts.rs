@@ -122,11 +122,34 @@ fn cuts_of_whole_pixels_have_layers_statistics_and_parts() {
         (&["--spp", "6", "--gather", "4"][..], "6 samples per pixel are no multiple"),
         (&["--spp", "8", "--gather", "4", "--sample-range", "2..8"], "divides a group of 4"),
         (&["--gather", "3"], "expected a power of two from 1 to 256"),
-        (&["--gather", "2", "--mode", "stochastic"], "--gather applies only to lightcuts mode"),
         (&["--gather", "2", "--bounds", "hand"], "need compiled bounds"),
+        (&["--gather", "2", "--mode", "stochastic", "--bounds", "hand"], "need compiled bounds"),
     ] {
         dir.render(args).code(2).stderr(contains(message));
     }
+}
+
+#[test]
+fn stochastic_cuts_of_whole_pixels_have_layers_statistics_and_parts() {
+    let dir = SceneDir::room();
+    let whole = ["--mode", "stochastic", "--spp", "8", "--gather", "4", "--cut-size", "24"];
+    dir.render(&[&whole[..], &["--check-bounds", "--stats", "s.json"]].concat()).code(0).stderr("");
+    let all = dir.statistics();
+    let cuts = &all["lightcuts"];
+    assert_eq!(cuts["bound_violations"], 0);
+    let [groups, points, pairs] =
+        ["cuts", "gather_points", "pairs"].map(|name| cuts[name].as_u64().expect("it is a count"));
+    assert!(points > 3 * groups && points <= 4 * groups, "{cuts}");
+    assert!(pairs > groups && pairs <= 24 * groups, "{cuts}");
+    for layer in ["gather_points", "pairs", "bound_evaluations", "shadow_rays"] {
+        dir.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
+    }
+    for (range, name) in [("0..4", "b.exr"), ("4..8", "c.exr")] {
+        dir.render(&[&whole[..], &["--sample-range", range, "-o", name]].concat()).code(0);
+    }
+    dir.run(&["merge", "b.exr", "c.exr", "-q", "-o", "merged.exr"]).code(0);
+    let differing = ["--layers", "all", "--fail-above", "differing=0"];
+    dir.run(&[&["compare", "merged.exr", "a.exr"], &differing[..]].concat()).code(0);
 }
 
 #[test]

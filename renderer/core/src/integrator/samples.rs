@@ -152,6 +152,13 @@ impl<'a> TileSamples<'a> {
         sample.weight * sample.ray_weight
     }
 
+    /// Returns the key of a group of `size` consecutive samples of a pixel, given by one of them. It
+    /// counts the groups of the pixel.
+    pub fn group_key(&self, sample: u32, size: u32) -> PathKey {
+        let &Sample { x, y, pixel_sample, .. } = &self.samples[sample as usize];
+        self.sampler.path_key(x, y, pixel_sample / size)
+    }
+
     /// Adds the denoiser features of a sample's first hit, without the albedo. Returns their index
     /// for [`TileSamples::albedo_mut`].
     pub fn add_features(&mut self, sample: u32, hit: &Hit, surface: &Surface) -> u32 {

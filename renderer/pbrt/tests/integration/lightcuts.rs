@@ -244,44 +244,76 @@ fn errors_of_whole_pixels_are_within_the_error_bounds() {
     }
 }
 
+/// Settings of stochastic cuts.
+fn stochastic(cut_size: u32) -> LightcutsOverrides {
+    LightcutsOverrides {
+        mode: Some(CutMode::Stochastic),
+        cut_size: Some(cut_size),
+        ..LightcutsOverrides::default()
+    }
+}
+
 #[test]
 fn bound_modes_change_whole_pixels_within_the_error_only() {
     let text = varied_scene(&delta_lights(300).join("\n"), 4);
-    let [naive, optimized, related] = [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related]
-        .map(|bounds| {
-            let settings = with_error(0.02, ErrorMode::Cluster);
-            let settings = LightcutsOverrides { bounds, check_bounds: true, ..settings };
-            render_with_stats(&load_scene(&text, &[], &gather(4, settings)), 2)
-        });
-    assert!(naive.image.radiance == optimized.image.radiance);
-    for rendering in [naive, optimized, related] {
-        let cuts = rendering.counts.cuts;
-        assert!(cuts.checks > 10_000 && cuts.violations == 0, "{cuts:?}");
+    for settings in [with_error(0.02, ErrorMode::Cluster), stochastic(99)] {
+        let [naive, optimized, related] =
+            [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(|bounds| {
+                let settings = LightcutsOverrides { bounds, check_bounds: true, ..settings };
+                render_with_stats(&load_scene(&text, &[], &gather(4, settings)), 2)
+            });
+        assert!(naive.image.radiance == optimized.image.radiance);
+        for rendering in [naive, optimized, related] {
+            let cuts = rendering.counts.cuts;
+            assert!(cuts.checks > 10_000 && cuts.violations == 0, "{cuts:?}");
+        }
+    }
+}
+
+#[test]
+fn stochastic_cuts_of_whole_pixels_count_points_and_pairs() {
+    let text = varied_scene(&delta_lights(300).join("\n"), 8);
+    let rendering = render_with_stats(&load_scene(&text, &[], &gather(8, stochastic(200))), 2);
+    let cuts = rendering.counts.cuts;
+    assert!(cuts.sizes.max() <= 200 && cuts.pairs > 150 * cuts.sizes.count(), "{cuts:?}");
+    assert!(cuts.shadow_rays > cuts.pairs / 2 && cuts.shadow_rays <= cuts.pairs, "{cuts:?}");
+    for (layer, count) in [
+        ("gather_points", cuts.gather_points),
+        ("pairs", cuts.pairs),
+        ("bound_evaluations", cuts.bound_evaluations),
+        ("shadow_rays", cuts.shadow_rays),
+    ] {
+        let values = rendering.image.channel(layer).expect("the layer is stored");
+        let total: f64 = values.iter().map(|&mean| f64::from(8.0 * mean)).sum();
+        assert_eq!(total, count as f64, "{layer}");
     }
 }
 
 #[test]
 fn whole_pixels_do_not_depend_on_thread_count() {
     let text = varied_scene(LIGHTS, 8);
-    let scene = load_scene(&text, &[], &gather(4, LightcutsOverrides::default()));
-    let [single, multiple] = [1, 3].map(|threads| render(&scene, threads));
-    for layer in ["error_bound", "pairs", "bound_evaluations"] {
-        assert_eq!(single.channel(layer).unwrap(), multiple.channel(layer).unwrap(), "{layer}");
+    for settings in [LightcutsOverrides::default(), stochastic(32)] {
+        let scene = load_scene(&text, &[], &gather(4, settings));
+        let [single, multiple] = [1, 3].map(|threads| render(&scene, threads));
+        for layer in ["error_bound", "pairs", "bound_evaluations"] {
+            assert_eq!(single.channel(layer).unwrap(), multiple.channel(layer).unwrap(), "{layer}");
+        }
+        assert!(single.radiance == multiple.radiance);
     }
-    assert!(single.radiance == multiple.radiance);
 }
 
 #[test]
 fn stochastic_cuts_converge_to_the_path_tracer() {
-    let stochastic = LightcutsOverrides {
-        mode: Some(CutMode::Stochastic),
-        cut_size: Some(24),
-        ..LightcutsOverrides::default()
-    };
-    let cuts = render_image(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
     let path = render_image(&scene(LIGHTS, 16, 1024), &Overrides::default());
-    let [cuts_variance, path_variance] =
-        [&cuts, &path].map(|image| image.variance.as_ref().unwrap());
+    for overrides in [lightcuts(stochastic(24)), gather(16, stochastic(384))] {
+        let cuts = render_image(&scene(LIGHTS, 16, 256), &overrides);
+        assert_unbiased(&cuts, &path);
+    }
+}
+
+/// Asserts that images differ by noise only, by the variances of their pixels.
+fn assert_unbiased(cuts: &RenderedImage, path: &RenderedImage) {
+    let [cuts_variance, path_variance] = [cuts, path].map(|image| image.variance.as_ref().unwrap());
     for channel in 0..3 {
         let (mut total_difference, mut variance, mut sum) = (0.0f64, 0.0f64, 0.0f64);
         let mut outliers = 0;

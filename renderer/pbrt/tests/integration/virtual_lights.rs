@@ -109,19 +109,20 @@ fn indirect_light_matches_the_path_tracer() {
         &reference,
         [0.01, NOISE],
     );
-    let stochastic = overrides(
-        100_000,
-        LightcutsOverrides {
+    for (gather, cut_size) in [(1, 256), (32, 4096)] {
+        let settings = LightcutsOverrides {
             mode: Some(CutMode::Stochastic),
-            cut_size: Some(256),
+            cut_size: Some(cut_size),
+            gather: Some(gather),
             ..LightcutsOverrides::default()
-        },
-    );
-    assert_close(
-        &render_text(&scene("\"lightcuts\"", 32), &stochastic, 2),
-        &reference,
-        [0.01, NOISE],
-    );
+        };
+        let stochastic = overrides(100_000, settings);
+        assert_close(
+            &render_text(&scene("\"lightcuts\"", 32), &stochastic, 2),
+            &reference,
+            [0.01, NOISE],
+        );
+    }
 }
 
 #[test]

@@ -398,10 +398,14 @@ fn max_solid_angle(factors: &GeometricFactors) -> f32 {
     greater(greater(greater(a, e), greater(c, g)), greater(greater(b, f), greater(d, h)))
 }
 
+/// Returns the [local](Viewpoint::local_direction) direction to the centre of each child of a node,
+/// or +z if it is undefined.
+pub fn center_directions(view: &Viewpoint, kind: LightKind, node: &Node) -> [Lanes; 3] {
+    dispatch!(Level::new(), simd => local_directions(simd, view, kind, node, [0.0; 3]))
+}
+
 impl Lobe {
-    /// Returns the [local](Viewpoint::local_direction) direction to a position in each child of a
-    /// node, or +z if it is undefined. `position` is relative to the centre of the child's box or
-    /// cone, in units of its half size along each axis.
+    /// See [`local_directions`].
     #[inline(always)]
     fn directions<S: Simd>(
         &self,
@@ -409,42 +413,52 @@ impl Lobe {
         kind: LightKind,
         node: &Node,
         position: [f32; 3],
-    ) -> RgbLanes {
-        let direction: [WideFloat<S>; 3] = match kind {
-            LightKind::Directional => {
-                let (axis, cos) = (load3(simd, &node.axis), load(simd, &node.cos_angle));
-                let sin = (1.0 - cos * cos).max(splat(simd, 0.0)).sqrt();
-                [
-                    axis[0] + position[0] * sin,
-                    axis[1] + position[1] * sin,
-                    axis[2] + position[2] * sin,
-                ]
-            }
-            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
-                let (center, half) = center_and_half(simd, node, self.view.position());
-                [
-                    center[0] + position[0] * half[0],
-                    center[1] + position[1] * half[1],
-                    center[2] + position[2] * half[2],
-                ]
-            }
-        };
-        let [x, y, z] = self.view.axes();
-        let local = [
-            dot(splat3(simd, x), direction),
-            dot(splat3(simd, y), direction),
-            dot(splat3(simd, z), direction),
-        ];
-        let length = dot(local, local).sqrt();
-        let is_valid =
-            length.simd_gt(splat(simd, MIN_LENGTH)) & length.simd_lt(splat(simd, MAX_LENGTH));
-        let zero = splat(simd, 0.0);
-        [
-            is_valid.select(local[0] / length, zero).to_array(),
-            is_valid.select(local[1] / length, zero).to_array(),
-            is_valid.select(local[2] / length, splat(simd, 1.0)).to_array(),
-        ]
+    ) -> [Lanes; 3] {
+        local_directions(simd, &self.view, kind, node, position)
     }
+}
+
+/// Returns the [local](Viewpoint::local_direction) direction to a position in each child of a node,
+/// or +z if it is undefined. `position` is relative to the centre of the child's box or cone, in
+/// units of its half size along each axis.
+#[inline(always)]
+fn local_directions<S: Simd>(
+    simd: S,
+    view: &Viewpoint,
+    kind: LightKind,
+    node: &Node,
+    position: [f32; 3],
+) -> [Lanes; 3] {
+    let direction: [WideFloat<S>; 3] = match kind {
+        LightKind::Directional => {
+            let (axis, cos) = (load3(simd, &node.axis), load(simd, &node.cos_angle));
+            let sin = (1.0 - cos * cos).max(splat(simd, 0.0)).sqrt();
+            [axis[0] + position[0] * sin, axis[1] + position[1] * sin, axis[2] + position[2] * sin]
+        }
+        LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
+            let (center, half) = center_and_half(simd, node, view.position());
+            [
+                center[0] + position[0] * half[0],
+                center[1] + position[1] * half[1],
+                center[2] + position[2] * half[2],
+            ]
+        }
+    };
+    let [x, y, z] = view.axes();
+    let local = [
+        dot(splat3(simd, x), direction),
+        dot(splat3(simd, y), direction),
+        dot(splat3(simd, z), direction),
+    ];
+    let length = dot(local, local).sqrt();
+    let is_valid =
+        length.simd_gt(splat(simd, MIN_LENGTH)) & length.simd_lt(splat(simd, MAX_LENGTH));
+    let zero = splat(simd, 0.0);
+    [
+        is_valid.select(local[0] / length, zero).to_array(),
+        is_valid.select(local[1] / length, zero).to_array(),
+        is_valid.select(local[2] / length, splat(simd, 1.0)).to_array(),
+    ]
 }
 
 /// Range of lengths of vectors that can be normalized in floats.

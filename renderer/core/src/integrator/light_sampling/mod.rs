@@ -25,7 +25,7 @@ mod importance;
 mod material;
 
 pub use self::importance::{ReceiverDomain, ReceiverPoint};
-pub use self::material::Lobe;
+pub use self::material::{Lobe, center_directions};
 
 use self::forest::{Forest, Slot};
 use self::importance::clamp_weight;

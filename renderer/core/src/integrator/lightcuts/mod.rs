@@ -21,6 +21,7 @@ mod gather;
 mod heap_entry;
 mod in_scattering;
 mod indirect;
+mod light_draws;
 mod lighting;
 mod media;
 mod reflected_light;
@@ -56,6 +57,9 @@ pub struct Lightcuts {
     tree: LightTree,
     tree_stats: LightTreeStats,
     materials: MaterialBounds,
+    /// For each shader, whether its BRDF depends on the direction to the light. Empty without
+    /// stochastic cuts.
+    has_lobe: Vec<bool>,
     /// Indirect light, if there is any.
     indirect: Option<Indirect>,
 }
@@ -76,15 +80,9 @@ impl Lightcuts {
             let message = "lightcuts cannot render lights that move; use the integrator path";
             return Err(IntegratorError(message.to_string()));
         }
-        if settings.gather > 1 {
-            let unsupported = match (settings.cut, settings.bounds) {
-                (settings::Cut::Stochastic { .. }, _) => Some("the mode deterministic"),
-                (_, BoundMode::Hand) => Some("compiled bounds, such as --bounds related"),
-                _ => None,
-            };
-            if let Some(needed) = unsupported {
-                return Err(IntegratorError(format!("cuts of several samples need {needed}")));
-            }
+        if settings.gather > 1 && settings.bounds == BoundMode::Hand {
+            let message = "cuts of several samples need compiled bounds, such as --bounds related";
+            return Err(IntegratorError(message.to_string()));
         }
         let started = Instant::now();
         let stochastic = matches!(settings.cut, settings::Cut::Stochastic { .. });
@@ -101,6 +99,11 @@ impl Lightcuts {
         };
         let materials = compile(&scene.shaders, settings.bounds)
             .map_err(|error| material_error(scene, &error))?;
+        let has_lobe = match stochastic {
+            true => scene.shaders.iter().map(|binding| binding.program.depends_on_wi()).collect(),
+            false => Ok(vec![]),
+        };
+        let has_lobe = has_lobe.map_err(|error| material_error(scene, &error.into()))?;
         let indirect = match &settings.virtual_lights {
             Some(virtual_lights) if max_depth > 1 => {
                 let max_events = max_depth - 1;
@@ -123,6 +126,7 @@ impl Lightcuts {
             tree,
             tree_stats,
             materials,
+            has_lobe,
             indirect,
         })
     }

@@ -3,13 +3,14 @@
 use super::channels::SampleCutStats;
 use super::cut::StopCriteria;
 use super::lighting::ShadingPoint;
+use super::stochastic::cluster_random;
 use super::vertex::PathVertex;
 use super::worker::{LightcutsWorker, Path};
 use crate::integrator::CutCounts;
 use crate::integrator::medium_rays::media_around;
 use crate::material::ShaderInstance;
 use crate::settings;
-use lightbound_math::sampling::{hash, luminance, unit_float};
+use lightbound_math::sampling::{hash, luminance};
 use lightbound_math::{Vec3, Viewpoint};
 use lightbound_shader::SurfaceSides;
 use std::time::Instant;
@@ -82,12 +83,10 @@ impl LightcutsWorker<'_> {
                 (cut.radiance, cut.size, cut.error, cut.capped)
             }
             settings::Cut::Stochastic { size } => {
-                let [a, b, ..] = self.samples.sampler.get4(path.key, 2 * depth + 1);
-                let (seed, mut count) = (hash(hash(a.to_bits(), b.to_bits()), depth), 0);
-                let random = || {
-                    count += 1;
-                    unit_float(hash(seed, count))
-                };
+                let sampler = &self.samples.sampler;
+                let is_in_medium = point.surface.ng == Vec3::ZERO;
+                let seed = 2 * depth + u32::from(is_in_medium);
+                let random = |cluster| cluster_random(sampler, path.key, seed, cluster);
                 let cut = self.stochastic_cut.compute(
                     &mut self.lighting,
                     point,
@@ -126,23 +125,31 @@ impl LightcutsWorker<'_> {
 
     /// Adds the direct light at all gather points.
     pub(super) fn compute_gather_cuts(&mut self) {
-        let settings::Cut::Deterministic { error, error_mode, max_cut } = self.integrator.cut
-        else {
-            return;
-        };
-        let criteria = StopCriteria { error, mode: error_mode, max_cut };
-        for (first_sample, group) in self.gather.groups(self.integrator.gather) {
+        let size = self.integrator.gather;
+        for (first_sample, group) in self.gather.groups(size) {
             let is_timed = self.cuts.is_multiple_of(TIMING_INTERVAL);
             self.cuts += 1;
             let started = is_timed.then(Instant::now);
             let before = work(&self.lighting.counts);
+            let (sampler, key) = (self.samples.sampler, self.samples.group_key(first_sample, size));
             let (lighting, samples) = (&mut self.lighting, &mut self.samples);
             let mut light = 0.0;
             let add = |sample, radiance| {
                 light += f64::from(luminance(radiance) * samples.weight(sample));
                 samples.add(sample, radiance);
             };
-            let cut = self.gather.compute(lighting, group, &criteria, is_timed, add);
+            let cut = match self.integrator.cut {
+                settings::Cut::Deterministic { error, error_mode, max_cut } => {
+                    let criteria = StopCriteria { error, mode: error_mode, max_cut };
+                    self.gather.compute(lighting, group, &criteria, is_timed, add)
+                }
+                settings::Cut::Stochastic { size } => {
+                    let lights = &self.scene.lights;
+                    let random = |seed, cluster| cluster_random(&sampler, key, seed, cluster);
+                    let options = (size, is_timed);
+                    self.gather.sample(lighting, group, lights, options, random, add)
+                }
+            };
             let counts = &mut self.lighting.counts;
             if self.integrator.indirect.is_some() {
                 counts.light.add_found(light);

@@ -59,8 +59,8 @@ pub(super) struct LightcutsWorker<'a> {
     pub(super) hits: Vec<Hit>,
     pub(super) lighting: Lighting<'a>,
     pub(super) deterministic_cut: DeterministicCut,
-    pub(super) stochastic_cut: StochasticCut,
-    pub(super) gather: Gather,
+    pub(super) stochastic_cut: StochasticCut<'a>,
+    pub(super) gather: Gather<'a>,
     /// Samples directions for the albedo.
     pub(super) shading: ShadingBuffers<'a>,
     /// Number of cuts so far.
@@ -144,8 +144,8 @@ impl<'a> LightcutsWorker<'a> {
             lighting: Lighting::new(scene, &integrator.tree, material, integrator.check_bounds)
                 .with_virtual_lights(virtual_lights),
             deterministic_cut: DeterministicCut::default(),
-            stochastic_cut: StochasticCut::default(),
-            gather: Gather::default(),
+            stochastic_cut: StochasticCut::new(&integrator.has_lobe),
+            gather: Gather::new(&integrator.has_lobe),
             shading: ShadingBuffers::new(target, None),
             cuts: 0,
             has_media: has_media(scene),

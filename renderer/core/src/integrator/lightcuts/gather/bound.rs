@@ -43,8 +43,14 @@ impl<'a, 'b> Group<'a, 'b> {
         self.lighting.roots(&self.points.get(representative).point)
     }
 
+    /// Returns the number of gather points.
+    pub fn len(&self) -> u32 {
+        let roots = self.tree.roots().iter();
+        roots.map(|&root| self.tree.points(self.tree.node(root)).len() as u32).sum()
+    }
+
     /// Sets the shading point of the material.
-    fn begin(&mut self, point: u32) -> ShadingPoint {
+    pub fn begin(&mut self, point: u32) -> ShadingPoint {
         if self.current != Some(point) {
             let shader = self.points.get(point).shader;
             self.lighting.material.begin_with_words(shader, self.points.words(point));

@@ -50,10 +50,10 @@ struct Pair {
 
 /// A child of a node of a light tree.
 #[derive(Clone, Copy, Debug)]
-struct LightCluster {
-    kind: LightKind,
-    parent: u32,
-    slot: usize,
+pub struct LightCluster {
+    pub kind: LightKind,
+    pub parent: u32,
+    pub slot: usize,
 }
 
 impl GatherCut {
@@ -79,7 +79,7 @@ impl GatherCut {
             .filter(|worst| !criteria.are_met(self.estimate, worst.value, self.errors))
         {
             let (error, pair) = (worst.value, self.pairs[worst.index as usize]);
-            let refinement = Refinement::of(&pair, group);
+            let refinement = Refinement::of(pair.gather, pair.light, group);
             let children = match refinement {
                 Refinement::Gather(_) => 2,
                 Refinement::Light(node) => lights.node(node).len() as u32,
@@ -108,12 +108,7 @@ impl GatherCut {
             self.radiance[gather as usize] += light.radiance(group, unit_radiance);
         }
         GatherResult {
-            points: group
-                .tree
-                .roots()
-                .iter()
-                .map(|&root| group.tree.points(group.tree.node(root)).len() as u32)
-                .sum(),
+            points: group.len(),
             pairs: self.size,
             capped,
             error: self.errors.sum() as f32,
@@ -224,12 +219,17 @@ impl GatherCut {
 
 impl LightCluster {
     /// Returns the node of the cluster; `None` for a single light.
-    fn node(self, group: &Group<'_, '_>) -> Option<u32> {
-        match group.lighting.tree.node(self.parent).child(self.slot) {
+    pub fn node(self, group: &Group<'_, '_>) -> Option<u32> {
+        match self.child(group) {
             Child::Node(node) => Some(node),
             Child::Leaf(_) => None,
             Child::None => unreachable!("pairs have lights"),
         }
+    }
+
+    /// Returns the cluster as a child of a node.
+    pub fn child(self, group: &Group<'_, '_>) -> Child {
+        group.lighting.tree.node(self.parent).child(self.slot)
     }
 
     fn representative(self, group: &Group<'_, '_>) -> u32 {
@@ -246,7 +246,7 @@ impl LightCluster {
 
 /// The node of a pair that is replaced by its children.
 #[derive(Clone, Copy, Debug)]
-enum Refinement {
+pub enum Refinement {
     /// The gather cluster, with its children.
     Gather([u32; 2]),
     /// The light cluster, with its node.
@@ -255,16 +255,16 @@ enum Refinement {
 
 impl Refinement {
     /// Selects the node of a pair that differs more in what its bound depends on.
-    fn of(pair: &Pair, group: &Group<'_, '_>) -> Refinement {
-        let cluster = group.tree.node(pair.gather);
-        match (cluster.children, pair.light.node(group)) {
+    pub fn of(gather: u32, light: LightCluster, group: &Group<'_, '_>) -> Refinement {
+        let cluster = group.tree.node(gather);
+        match (cluster.children, light.node(group)) {
             (None, None) => unreachable!("pairs of a point and a light have no error"),
             (Some(children), None) => Refinement::Gather(children),
             (None, Some(node)) => Refinement::Light(node),
             (Some(children), Some(node)) => {
-                let lights = group.lighting.tree.node(pair.light.parent);
-                let slot = pair.light.slot;
-                let (light_variation, gather_variation) = match pair.light.kind {
+                let LightCluster { kind, parent, slot } = light;
+                let lights = group.lighting.tree.node(parent);
+                let (light_variation, gather_variation) = match kind {
                     LightKind::Directional => (1.0 - lights.cone(slot).cos, cluster.spread),
                     LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
                         let (a, b) = (cluster.bounds, lights.bounds(slot));
@@ -286,51 +286,18 @@ impl Refinement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::Floor;
     use super::super::Gather;
+    use super::super::testing::{Point, SAMPLES, add_points, floor, points, sums, total};
     use super::*;
-    use crate::light_tree::PointOptions;
-    use crate::light_tree::testing::Random;
     use crate::settings::ErrorMode;
-    use lightbound_math::vec3;
-
-    const SAMPLES: u32 = 12;
-
-    /// A glossy floor under random lights, with bounds for clusters.
-    fn floor() -> Floor {
-        let random = &mut Random(5);
-        let light = |_| (3.0 * random.cube() + 3.2 * Vec3::Z, 0.2 + random.unit());
-        let lights: Vec<_> = (0..300).map(light).collect();
-        let brdf = "0.1 + pow(max(wi.z * wo.z - wi.x * wo.x - wi.y * wo.y, 0.0), 40.0)";
-        Floor::with_brdf(&lights, &PointOptions::default(), brdf)
-    }
-
-    /// A gather point: position, outgoing direction, throughput and weight of its sample.
-    type Point = (Vec3, Vec3, Vec3, f32);
-
-    /// Points within `size` of the origin, with some negative weights if `signed`.
-    fn points(size: f32, signed: bool) -> Vec<Point> {
-        let random = &mut Random(9);
-        let point = |k: u32| {
-            let p = size * random.cube().with_z(0.0);
-            let wo = (0.5 * size * random.cube().with_z(0.0) + vec3(0.3, 0.2, 1.0)).normalize();
-            let sign = if signed && k.is_multiple_of(4) { -0.25 } else { 1.0 };
-            (p, wo, 0.5 + 0.25 * random.cube(), sign * (0.5 + random.unit()))
-        };
-        (0..SAMPLES).map(point).collect()
-    }
 
     /// Returns the radiance of each point, and the result.
     fn compute(points: &[Point], criteria: &StopCriteria) -> (Vec<Vec3>, GatherResult) {
         let floor = floor();
         let bounds = floor.cluster_bounds();
         let mut lighting = floor.lighting(&bounds);
-        let mut gather = Gather::default();
-        for (sample, &(p, wo, throughput, weight)) in (0..).zip(points) {
-            floor.shade_at(&mut lighting, p, wo, |lighting, point| {
-                gather.points.add(lighting, point, sample, throughput, weight);
-            });
-        }
+        let mut gather = Gather::new(&[]);
+        add_points(&mut gather.points, &floor, &mut lighting, points);
         let [(0, group)] = &gather.groups(16)[..] else { panic!("there is one group") };
         let mut radiance = vec![Vec3::ZERO; points.len()];
         let add = |sample: u32, rgb| radiance[sample as usize] += rgb;
@@ -338,27 +305,6 @@ mod tests {
         assert!(lighting.counts.checks > 0);
         assert_eq!(lighting.counts.violations, 0);
         (radiance, result)
-    }
-
-    /// Returns the radiance of each point as the sum over all lights.
-    fn sums(points: &[Point]) -> Vec<Vec3> {
-        let floor = floor();
-        let bounds = floor.cluster_bounds();
-        let mut lighting = floor.lighting(&bounds);
-        let sum = |&(p, wo, throughput, _): &Point| {
-            floor.shade_at(&mut lighting, p, wo, |lighting, point| {
-                let intensities: Vec<_> =
-                    lighting.tree.points().iter().map(|light| light.intensity).collect();
-                let unit = lighting.shade(point, 0..intensities.len() as u32);
-                throughput * std::iter::zip(unit, intensities).map(|(&u, i)| u * i).sum::<Vec3>()
-            })
-        };
-        points.iter().map(sum).collect()
-    }
-
-    /// Returns the weighted sum over the group.
-    fn total(points: &[Point], radiance: &[Vec3]) -> Vec3 {
-        std::iter::zip(points, radiance).map(|((.., weight), &rgb)| *weight * rgb).sum()
     }
 
     fn criteria(error: f32, mode: ErrorMode) -> StopCriteria {

@@ -10,30 +10,39 @@
 //!
 //! The radiance of a pair is the same for all of its gather points, so that each sample has a
 //! radiance of its own: the film does not know of groups.
+//!
+//! Alternatively, a point and a light are sampled from each pair of a cut of fixed size
+//! (`stochastic`).
 
 mod bound;
 mod cut;
 mod point;
+mod stochastic;
+#[cfg(test)]
+mod testing;
 mod tree;
 
 use self::bound::Group;
 use self::cut::GatherCut;
 use self::point::GatherPoints;
+use self::stochastic::PairDraws;
 use self::tree::GatherTree;
 use super::cut::StopCriteria;
 use super::lighting::Lighting;
+use crate::light::Lights;
+use crate::light_tree::Child;
 use lightbound_math::Vec3;
 use std::ops::Range;
 
 /// Collects the gather points of a tile, and computes cuts for groups of samples. Buffers are
 /// reused.
-#[derive(Default)]
-pub(super) struct Gather {
+pub(super) struct Gather<'a> {
     pub points: GatherPoints,
     /// Indices of the points, group by group.
     order: Vec<u32>,
     tree: GatherTree,
     cut: GatherCut,
+    draws: PairDraws<'a>,
 }
 
 /// The cut of a group of samples.
@@ -49,7 +58,18 @@ pub(super) struct GatherResult {
     pub error: f32,
 }
 
-impl Gather {
+impl<'a> Gather<'a> {
+    /// `has_lobe` is as in [`LightDraws::new`](super::light_draws::LightDraws::new).
+    pub fn new(has_lobe: &'a [bool]) -> Gather<'a> {
+        Gather {
+            points: GatherPoints::default(),
+            order: Vec::new(),
+            tree: GatherTree::default(),
+            cut: GatherCut::default(),
+            draws: PairDraws::new(has_lobe),
+        }
+    }
+
     /// Divides the points into groups of `size` consecutive samples. Returns the ranges of points,
     /// each with the first sample of the group.
     pub fn groups(&mut self, size: u32) -> Vec<(u32, Range<usize>)> {
@@ -84,5 +104,28 @@ impl Gather {
             add(point.sample, (point.throughput.as_dvec3() * radiance).as_vec3());
         });
         result
+    }
+
+    /// Samples a point and a light of each pair of a cut with about `size` pairs. Calls `add` with
+    /// samples and estimates of the radiance that reaches the camera, whose weighted sum over the
+    /// group is unbiased. `random` returns the random numbers of a cluster of lights, in [0, 1), for
+    /// each of several seeds.
+    pub fn sample(
+        &mut self,
+        lighting: &mut Lighting<'_>,
+        group: Range<usize>,
+        lights: &Lights,
+        (size, is_timed): (u32, bool),
+        random: impl Fn(u32, Child) -> [f32; 4],
+        mut add: impl FnMut(u32, Vec3),
+    ) -> GatherResult {
+        let order = &mut self.order[group];
+        self.tree.build(&self.points, order, lighting);
+        let mut group = Group::new(lighting, &self.points, &self.tree, is_timed);
+        let points = &self.points;
+        self.draws.compute(&mut group, lights, size, random, |point, radiance| {
+            let point = points.get(point);
+            add(point.sample, point.throughput * radiance);
+        })
     }
 }

@@ -172,7 +172,8 @@ impl<'a> PairDraws<'a> {
         for &Pair { gather, light } in self.pairs.iter().flatten() {
             let child = light.child(group);
             let u = random(gather, child);
-            // The numbers for the pairs of a cluster are evenly distributed.
+            // The numbers for the pairs of a cluster are evenly distributed. Node 0 is a root, so no
+            // pair has the same numbers.
             let drawn = &mut self.drawn[gather as usize];
             let [shift, ..] = random(gather, Child::Node(0));
             let selection = (shift + *drawn as f32 * GOLDEN_RATIO).fract();

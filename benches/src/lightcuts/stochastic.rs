@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn methods_converge_to_the_same_image() {
-        let args = args(&["--materials", "phong", "--lights", "50", "--resolution", "8x6"]);
+        let args = Args { resolution: (8, 6), ..args(&["--materials", "phong", "--lights", "50"]) };
         let scenes = LensScene::all(&args);
         assert_eq!(scenes.len(), 2);
         for (candidate, [few, many]) in CANDIDATES.iter().zip(measure(&scenes[0], 512, &args)) {

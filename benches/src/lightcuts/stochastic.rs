@@ -198,9 +198,9 @@ mod tests {
         let args = Args { resolution: (8, 6), ..args(&["--materials", "phong", "--lights", "50"]) };
         let scenes = LensScene::all(&args);
         assert_eq!(scenes.len(), 2);
-        for (candidate, [few, many]) in CANDIDATES.iter().zip(measure(&scenes[0], 512, &args)) {
+        for (candidate, [few, many]) in CANDIDATES.iter().zip(measure(&scenes[0], 16384, &args)) {
             let case = format!("{}: {few:?} {many:?}", candidate.name);
-            assert!(many.relmse < few.relmse && many.relmse < 0.1, "{case}");
+            assert!(many.relmse < 0.8 * few.relmse && many.relmse < 0.3, "{case}");
         }
         assert!(scenes[1].load(None, 1, 0, &args).settings.integrator.max_depth == 1);
     }

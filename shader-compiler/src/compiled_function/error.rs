@@ -69,7 +69,7 @@ pub enum InputError {
     /// An input that should be a unit vector does not have three floats.
     #[error("the input `{0}` is not a `vec3f`, so it cannot be a unit vector")]
     NotVector(String),
-    /// An input whose components should ascend is no vector of floats.
+    /// A sorted input is not a vector of floats.
     #[error("the input `{0}` is not a vector of `f32`, so it cannot be sorted")]
     NotSortable(String),
     /// An input to differentiate by is not a float.

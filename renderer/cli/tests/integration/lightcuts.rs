@@ -96,6 +96,16 @@ fn parts_with_other_settings_are_rejected() {
         .stderr(contains("c.exr").and(contains("error")));
 }
 
+/// Asserts that two halves of eight samples merge to `a.exr`, which has all of them.
+fn assert_parts_make_the_image(dir: &SceneDir, whole: &[&str]) {
+    for (range, name) in [("0..4", "b.exr"), ("4..8", "c.exr")] {
+        dir.render(&[whole, &["--sample-range", range, "-o", name]].concat()).code(0);
+    }
+    dir.run(&["merge", "b.exr", "c.exr", "-q", "-o", "merged.exr"]).code(0);
+    let differing = ["--layers", "all", "--fail-above", "differing=0"];
+    dir.run(&[&["compare", "merged.exr", "a.exr"], &differing[..]].concat()).code(0);
+}
+
 #[test]
 fn cuts_of_whole_pixels_have_layers_statistics_and_parts() {
     let dir = SceneDir::room();
@@ -112,12 +122,7 @@ fn cuts_of_whole_pixels_have_layers_statistics_and_parts() {
     for layer in ["gather_points", "pairs", "bound_evaluations", "error_bound"] {
         dir.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
     }
-    for (range, name) in [("0..4", "b.exr"), ("4..8", "c.exr")] {
-        dir.render(&[&whole[..], &["--sample-range", range, "-o", name]].concat()).code(0);
-    }
-    dir.run(&["merge", "b.exr", "c.exr", "-q", "-o", "merged.exr"]).code(0);
-    let differing = ["--layers", "all", "--fail-above", "differing=0"];
-    dir.run(&[&["compare", "merged.exr", "a.exr"], &differing[..]].concat()).code(0);
+    assert_parts_make_the_image(&dir, &whole);
     for (args, message) in [
         (&["--spp", "6", "--gather", "4"][..], "6 samples per pixel are no multiple"),
         (&["--spp", "8", "--gather", "4", "--sample-range", "2..8"], "divides a group of 4"),
@@ -144,12 +149,7 @@ fn stochastic_cuts_of_whole_pixels_have_layers_statistics_and_parts() {
     for layer in ["gather_points", "pairs", "bound_evaluations", "shadow_rays"] {
         dir.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
     }
-    for (range, name) in [("0..4", "b.exr"), ("4..8", "c.exr")] {
-        dir.render(&[&whole[..], &["--sample-range", range, "-o", name]].concat()).code(0);
-    }
-    dir.run(&["merge", "b.exr", "c.exr", "-q", "-o", "merged.exr"]).code(0);
-    let differing = ["--layers", "all", "--fail-above", "differing=0"];
-    dir.run(&[&["compare", "merged.exr", "a.exr"], &differing[..]].concat()).code(0);
+    assert_parts_make_the_image(&dir, &whole);
 }
 
 #[test]

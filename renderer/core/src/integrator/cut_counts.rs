@@ -104,7 +104,7 @@ impl LightSums {
     }
 }
 
-/// Adds a number whose sum is finite. JSON has no others.
+/// Adds a number if the sum remains finite, since JSON has no infinities and no NaN.
 fn add_finite(sum: &mut f64, x: f64) {
     let total = *sum + x;
     if total.is_finite() {

@@ -7,7 +7,7 @@
 //! Velázquez-Armendáriz et al. 2009). Alternatively, each cluster of a cut of fixed size is sampled
 //! (`stochastic`).
 //!
-//! All shading points of several samples of a pixel can share one cut, whose elements are pairs of a
+//! All shading points of several samples of a pixel can share one cut. Its elements are pairs of a
 //! cluster of shading points and a cluster of lights (`gather`; Walter et al. 2006).
 //!
 //! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.

@@ -55,7 +55,7 @@ impl LightcutsWorker<'_> {
         self.add_cut(&point, path, depth, started);
     }
 
-    /// Adds the direct light at a shading point, whose material is set, or makes it a gather point.
+    /// Adds the light at a shading point with the current material, or makes it a gather point.
     /// `started` is when the work at the point started, if it is timed.
     pub(super) fn add_cut(
         &mut self,

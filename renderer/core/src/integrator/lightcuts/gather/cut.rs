@@ -31,9 +31,7 @@ pub struct GatherCut {
     /// For each gather node, the radiance that each of its points reflects from the lights of its
     /// pairs.
     radiance: Vec<DVec3>,
-    /// Bounds on the pairs of parts of refined gather clusters with all children of a light node,
-    /// since pairs with siblings are often refined in the same way.
-    sibling_bounds: HashMap<[u32; 2], [f32; WIDTH]>,
+    sibling_bounds: SiblingBounds,
 }
 
 /// A pair that can be refined.
@@ -175,12 +173,10 @@ impl GatherCut {
         refined: &Pair,
         children: [u32; 2],
     ) {
-        let LightCluster { kind, parent, slot } = refined.light;
         let light = refined.light.representative(group);
         let shaded = group.tree.node(refined.gather).representative;
         for gather in children {
-            let bounds = self.sibling_bounds.entry([gather, parent]);
-            let error = bounds.or_insert_with(|| group.bound(gather, kind, parent))[slot];
+            let error = self.sibling_bounds.get(group, gather, refined.light);
             if error > 0.0 {
                 let point = group.tree.node(gather).representative;
                 let unit_radiance = match point == shaded {
@@ -241,6 +237,25 @@ impl LightCluster {
     fn radiance(self, group: &Group<'_, '_>, unit_radiance: Vec3) -> DVec3 {
         let intensity = group.lighting.tree.node(self.parent).intensity(self.slot);
         unit_radiance.as_dvec3() * intensity.as_dvec3()
+    }
+}
+
+/// Bounds on the pairs of parts of refined gather clusters with all children of a light node, since
+/// pairs with siblings are often refined in the same way.
+#[derive(Default)]
+pub struct SiblingBounds(HashMap<[u32; 2], [f32; WIDTH]>);
+
+impl SiblingBounds {
+    /// Removes the bounds of the last group.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Returns the bound of a pair.
+    pub fn get(&mut self, group: &mut Group<'_, '_>, gather: u32, light: LightCluster) -> f32 {
+        let LightCluster { kind, parent, slot } = light;
+        let bounds = self.0.entry([gather, parent]);
+        bounds.or_insert_with(|| group.bound(gather, kind, parent))[slot]
     }
 }
 

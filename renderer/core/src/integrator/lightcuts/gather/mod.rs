@@ -107,7 +107,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Samples a point and a light of each pair of a cut with about `size` pairs. Calls `add` with
-    /// samples and estimates of the radiance that reaches the camera, whose weighted sum over the
+    /// samples and estimates of the radiance that reaches the camera. Their weighted sum over the
     /// group is unbiased. `random` returns the random numbers of a cluster of lights, in [0, 1), for
     /// each of several seeds.
     pub fn sample(

@@ -12,12 +12,12 @@ use super::super::heap_entry::HeapEntry;
 use super::super::light_draws::{Cluster, LightDraws};
 use super::GatherResult;
 use super::bound::Group;
-use super::cut::{LightCluster, Refinement};
+use super::cut::{LightCluster, Refinement, SiblingBounds};
 use crate::light::Lights;
-use crate::light_tree::{Child, LightKind, WIDTH};
+use crate::light_tree::{Child, LightKind};
 use lightbound_math::Vec3;
 use lightbound_math::sampling::luminance;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 /// Computes stochastic cuts. Buffers are reused.
 pub struct PairDraws<'a> {
@@ -26,8 +26,7 @@ pub struct PairDraws<'a> {
     pairs: Vec<Option<Pair>>,
     /// Number of pairs in the cut.
     size: u32,
-    /// See [`GatherCut`](super::cut::GatherCut).
-    sibling_bounds: HashMap<[u32; 2], [f32; WIDTH]>,
+    sibling_bounds: SiblingBounds,
     /// Number of pairs drawn so far, for each gather node.
     drawn: Vec<u32>,
     points: Vec<PointDraw>,
@@ -51,7 +50,7 @@ struct PointDraw {
     u: [f32; 4],
 }
 
-/// Fractional part of the golden ratio, whose multiples are evenly distributed.
+/// Fractional part of the golden ratio. The fractional parts of its multiples are evenly distributed.
 const GOLDEN_RATIO: f32 = 0.618_034;
 
 impl<'a> PairDraws<'a> {
@@ -61,7 +60,7 @@ impl<'a> PairDraws<'a> {
             heap: BinaryHeap::new(),
             pairs: Vec::new(),
             size: 0,
-            sibling_bounds: HashMap::new(),
+            sibling_bounds: SiblingBounds::default(),
             drawn: Vec::new(),
             points: Vec::new(),
             lights: LightDraws::new(has_lobe),
@@ -127,11 +126,7 @@ impl<'a> PairDraws<'a> {
                 }
                 Refinement::Gather(children) => {
                     for gather in children {
-                        let key = [gather, light.parent];
-                        let bounds = self.sibling_bounds.entry(key);
-                        let bounds =
-                            bounds.or_insert_with(|| group.bound(gather, light.kind, light.parent));
-                        let bound = bounds[light.slot];
+                        let bound = self.sibling_bounds.get(group, gather, light);
                         self.push(group, bound, Pair { gather, light });
                     }
                 }
@@ -214,6 +209,7 @@ mod tests {
     use super::super::testing::{add_points, floor, points, sums, total};
     use super::super::tree::GatherTree;
     use super::*;
+    use crate::light_tree::WIDTH;
     use lightbound_math::sampling::testing::assert_chi_square;
     use lightbound_math::sampling::{Sampler, SamplerKind};
     use std::collections::BTreeMap;

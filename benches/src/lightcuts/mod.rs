@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "N")]
     lights: Vec<NonZeroU32>,
 
-    /// Resolution of images, at one sample per pixel
+    /// Resolution of images
     #[arg(long, value_parser = resolution, default_value = "96x60", value_name = "WxH")]
     resolution: (u32, u32),
 
@@ -136,7 +136,8 @@ pub fn run(args: &Args) -> ExitCode {
     let (w, h) = args.resolution;
     println!("`lightbound-benches {}`", std::env::args().skip(1).collect::<Vec<_>>().join(" "));
     println!(
-        "{w}×{h} pixels, one sample per pixel, error {}, at most {} clusters, {} thread(s);",
+        "{w}×{h} pixels, one sample per pixel unless stated, error {}, at most {} clusters, \
+         {} thread(s);",
         args.error, args.max_cut, args.threads
     );
     println!("CPU time of rendering, the minimum of {} interleaved rounds.", args.rounds);

@@ -196,7 +196,7 @@ mod tests {
         each_cluster(tree, |kind, node, k, leaves| {
             let bound = tree.node(node).geometric_bounds(kind, x)[k];
             for &leaf in leaves {
-                let exact = factor(tree.point(leaf), x);
+                let exact = factor(&tree.point(leaf), x);
                 assert!(
                     bound >= exact,
                     "{kind:?} at {x}: {bound} < {exact}, {:?}",
@@ -220,7 +220,7 @@ mod tests {
             each_cluster(&tree, |kind, node, k, leaves| {
                 let bound = tree.node(node).geometric_bounds_over(kind, bounds)[k];
                 for (&x, &leaf) in points.iter().flat_map(|x| leaves.iter().map(move |l| (x, l))) {
-                    let exact = factor(tree.point(leaf), x);
+                    let exact = factor(&tree.point(leaf), x);
                     assert!(bound >= exact, "{kind:?} at {x}: {bound} < {exact}");
                 }
             });

@@ -10,9 +10,10 @@
 
 use super::RgbLanes;
 use super::discretize::Extent;
-use super::node::{Child, Cluster, Node, WIDTH};
+use super::node::{Child, Cluster, MAX_VIRTUAL_LIGHTS, NO_SPOT, Node, VirtualBlock, WIDTH};
 use super::point::{Emission, LightKind, LightPoint};
 use super::split::{LightItem, split};
+use super::virtual_light::VirtualLight;
 use glam::DVec3;
 use lightbound_math::{Aabb, Cone};
 use rayon::prelude::*;
@@ -23,9 +24,6 @@ const MIN_PARALLEL_LIGHTS: usize = 1 << 14;
 
 /// From this depth on, lights are split at the median, which bounds the depth of the tree.
 const BALANCED_DEPTH: u32 = 24;
-
-/// `cos_spot` of lights that are not spots.
-const NO_SPOT: f32 = 2.0;
 
 /// All trees. Points are in leaf order.
 #[derive(Default)]
@@ -47,36 +45,51 @@ pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size:
         let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
         let mut items: Vec<LightItem> =
             points_of_kind.map(|(i, p)| light_item(p, extent(i, p), i as u32)).collect();
-        trees.add(kind, &mut items, &points, size);
+        trees.add(kind, &mut items, size);
+        trees.points.extend(items.iter().map(|item| points[item.point as usize]));
     }
     trees.nodes.shrink_to_fit();
     trees
 }
 
 impl Trees {
-    /// Adds a tree of virtual lights, which all have the same kind. `size` is as in [`build`].
+    /// Adds a tree of virtual lights, and returns them in leaf order. `size` is as in [`build`].
     ///
     /// # Panics
-    /// If there are 2³¹ points or more.
-    pub(super) fn add_virtual_lights(&mut self, lights: &[LightPoint], size: f32) {
-        let Some(kind) = lights.first().map(LightPoint::kind) else { return };
-        let count = self.points.len() + lights.len();
-        assert!(count < 1 << 31, "light trees hold fewer than 2³¹ points");
-        let mut items: Vec<LightItem> =
-            (0..).zip(lights).map(|(i, p)| light_item(p, Extent::of(p), i)).collect();
-        self.add(kind, &mut items, lights, size);
+    /// If there are more than [`MAX_VIRTUAL_LIGHTS`], or 2³¹ leaves or more.
+    pub(super) fn add_virtual_lights(
+        &mut self,
+        lights: &[VirtualLight],
+        min_distance: f32,
+        size: f32,
+    ) -> Vec<VirtualLight> {
+        assert!(
+            lights.len() <= MAX_VIRTUAL_LIGHTS && self.points.len() + lights.len() < 1 << 31,
+            "light trees hold at most 2²⁷ virtual lights, and fewer than 2³¹ leaves"
+        );
+        let item = |(point, light): (u32, &VirtualLight)| LightItem {
+            bounds: Aabb { min: light.position, max: light.position },
+            cone: light.cone(),
+            intensity: light.intensity,
+            cos_spot: NO_SPOT,
+            point,
+        };
+        let mut items: Vec<LightItem> = (0..).zip(lights).map(item).collect();
+        let kind = LightKind::Virtual { min_distance_squared: min_distance * min_distance };
+        self.add(kind, &mut items, size);
         self.nodes.shrink_to_fit();
+        items.iter().map(|item| lights[item.point as usize]).collect()
     }
 
-    /// Adds the tree of some points, of one kind, if there are any.
-    fn add(&mut self, kind: LightKind, items: &mut [LightItem], points: &[LightPoint], size: f32) {
+    /// Adds the tree of some lights, of one kind, if there are any. Sorts them in leaf order.
+    fn add(&mut self, kind: LightKind, items: &mut [LightItem], size: f32) {
         if items.is_empty() {
             return;
         }
-        let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size) };
-        let root = builder.build_node(items, self.points.len() as u32, 0, &mut self.nodes);
+        let first = self.points.len() as u32;
+        let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size), first };
+        let root = builder.build_node(items, first, 0, &mut self.nodes);
         self.roots.push((kind, root.index));
-        self.points.extend(items.iter().map(|item| points[item.point as usize]));
     }
 }
 
@@ -99,6 +112,8 @@ fn light_item(p: &LightPoint, extent: Extent, index: u32) -> LightItem {
 struct TreeBuilder {
     kind: LightKind,
     half_size: f64,
+    /// Index of the tree's first leaf.
+    first: u32,
 }
 
 /// A built node and its representative.
@@ -124,6 +139,12 @@ impl TreeBuilder {
         depth: u32,
         nodes: &mut Vec<Node>,
     ) -> BuiltNode {
+        if matches!(self.kind, LightKind::Virtual { .. }) && items.len() <= WIDTH {
+            let len = items.len() as u32;
+            let block = VirtualBlock { first: first - self.first, len };
+            let representative = self.representative(items, first, first..first + len);
+            return BuiltNode { index: block.node(), representative };
+        }
         let mut parts = self.child_ranges(items, depth >= BALANCED_DEPTH);
         let index = nodes.len() as u32;
         // Push a placeholder, which is replaced once all children are built.
@@ -145,13 +166,19 @@ impl TreeBuilder {
         }
         let clusters: Vec<Cluster> = parts.iter().map(|p| p.cluster).collect();
         nodes[index as usize] = Node::new(&clusters);
-        BuiltNode { index, representative: self.representative(items, first, &clusters) }
+        let representatives = clusters.iter().map(|cluster| cluster.representative);
+        BuiltNode { index, representative: self.representative(items, first, representatives) }
     }
 
     /// Returns the representative nearest to the power-weighted centroid of all lights, among the
     /// representatives of the children. `first` is the index of the first light's leaf. Walter et
     /// al. 2005 select representatives by intensity; at the centroid, first-order errors cancel.
-    fn representative(&self, items: &[LightItem], first: u32, clusters: &[Cluster]) -> u32 {
+    fn representative(
+        &self,
+        items: &[LightItem],
+        first: u32,
+        representatives: impl Iterator<Item = u32>,
+    ) -> u32 {
         let (mut position, mut axis, mut total) = (DVec3::ZERO, DVec3::ZERO, 0.0);
         for item in items {
             let weight = f64::from(item.weight());
@@ -160,13 +187,13 @@ impl TreeBuilder {
             total += weight;
         }
         let axis_scale = if self.kind.has_axis() { self.half_size } else { 0.0 };
-        let distance2 = |cluster: &&Cluster| {
-            let item = &items[(cluster.representative - first) as usize];
+        let distance2 = |&leaf: &u32| {
+            let item = &items[(leaf - first) as usize];
             let axis_offset = axis_scale * (item.cone.axis.as_dvec3() - axis / total);
             (item.center() - position / total).length_squared() + axis_offset.length_squared()
         };
-        let nearest = clusters.iter().min_by(|a, b| distance2(a).total_cmp(&distance2(b)));
-        nearest.expect("nodes have children").representative
+        let nearest = representatives.min_by(|a, b| distance2(a).total_cmp(&distance2(b)));
+        nearest.expect("nodes have children")
     }
 
     /// Builds the subtrees of the parts in parallel, in separate arrays, and appends them in order.
@@ -202,7 +229,11 @@ impl TreeBuilder {
                     let offset = nodes.len() as u32;
                     subtree_nodes.iter_mut().for_each(|n| n.offset_children(offset));
                     nodes.append(&mut subtree_nodes);
-                    (Child::Node(built.index + offset), built.representative)
+                    let index = match VirtualBlock::of_node(built.index) {
+                        Some(_) => built.index,
+                        None => built.index + offset,
+                    };
+                    (Child::Node(index), built.representative)
                 }
             };
         }
@@ -290,22 +321,31 @@ impl TreeBuilder {
 
 /// Returns the magnitudes of each node (see [`super::LightTree::magnitude`]); empty if they equal
 /// the intensities.
-pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<RgbLanes> {
-    if points.iter().all(|p| p.magnitude() == p.intensity) {
+pub(super) fn magnitudes(
+    points: &[LightPoint],
+    virtual_lights: &[VirtualLight],
+    nodes: &[Node],
+) -> Vec<RgbLanes> {
+    let is_nonnegative = |p: &LightPoint| p.intensity == p.intensity.abs();
+    if virtual_lights.is_empty() && points.iter().all(is_nonnegative) {
         return Vec::new();
     }
+    let leaf_magnitude = |leaf: u32| match points.get(leaf as usize) {
+        Some(point) => point.intensity.abs(),
+        None => virtual_lights[leaf as usize - points.len()].bound.get(),
+    };
     let mut magnitudes = vec![[[0.0f32; WIDTH]; 3]; nodes.len()];
     // Nodes come before their descendants.
     for (index, node) in nodes.iter().enumerate().rev() {
         for k in 0..WIDTH {
             let sum = match node.child(k) {
                 Child::None => continue,
-                Child::Leaf(leaf) => points[leaf as usize].magnitude().to_array(),
-                Child::Node(below) => magnitudes[below as usize].map(|lanes| {
-                    let is_finite = lanes.iter().all(|x| x.is_finite());
-                    let greatest = if is_finite { f32::MAX } else { f32::INFINITY };
-                    lanes.iter().sum::<f32>().min(greatest)
-                }),
+                Child::Leaf(leaf) => leaf_magnitude(leaf).to_array(),
+                Child::Node(below) => match VirtualBlock::of_node(below) {
+                    Some(block) => block_magnitudes(&virtual_lights[block.range()]),
+                    None => magnitudes[below as usize],
+                }
+                .map(sum_of_lanes),
             };
             (0..3).for_each(|channel| magnitudes[index][channel][k] = sum[channel]);
         }
@@ -313,13 +353,32 @@ pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<RgbLanes>
     magnitudes
 }
 
+/// Returns the magnitudes of a block of virtual lights.
+pub(super) fn block_magnitudes(lights: &[VirtualLight]) -> RgbLanes {
+    let mut magnitudes = [[0.0; WIDTH]; 3];
+    for (k, light) in lights.iter().enumerate() {
+        let bound = light.bound.get();
+        (0..3).for_each(|channel| magnitudes[channel][k] = bound[channel]);
+    }
+    magnitudes
+}
+
+/// Returns the sum of magnitudes: finite if all of them are.
+fn sum_of_lanes(lanes: [f32; WIDTH]) -> f32 {
+    let is_finite = lanes.iter().all(|x| x.is_finite());
+    let greatest = if is_finite { f32::MAX } else { f32::INFINITY };
+    lanes.iter().sum::<f32>().min(greatest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Random, TestLight, cloud, cube, each_cluster, leaves, tree};
-    use super::super::{LightTree, PointOptions};
+    use super::super::{
+        EmittingSide, LightTree, PackedColour, PackedDirection, PackedFrame, PointOptions,
+    };
     use super::*;
     use crate::light::{AnyLight, Lights, PointLight};
-    use lightbound_math::Vec3;
+    use lightbound_math::{Frame, Vec3};
     use proptest::prelude::*;
 
     fn lights(lights: Vec<AnyLight>) -> Lights {
@@ -332,7 +391,7 @@ mod tests {
 
     /// Asserts all invariants of a tree.
     fn assert_invariants(tree: &LightTree) {
-        let mut seen = vec![0; tree.points().len()];
+        let mut seen = vec![0; tree.points().len() + tree.virtual_lights().len()];
         for (kind, root) in tree.roots() {
             for leaf in leaves(tree, Child::Node(root)) {
                 assert_eq!(tree.point(leaf).kind(), kind);
@@ -424,6 +483,65 @@ mod tests {
         }
     }
 
+    /// Returns random virtual lights. Some emit on both sides.
+    fn virtual_lights(n: usize, random: &mut Random) -> Vec<VirtualLight> {
+        let sides = [EmittingSide::Front, EmittingSide::Back, EmittingSide::Both];
+        let mut light = |k: usize| {
+            let n = random.cube().normalize();
+            VirtualLight {
+                position: random.cube(),
+                intensity: random.cube(),
+                offset: 1e-4,
+                material: k as u32,
+                frame: PackedFrame::new(&Frame::from_normal(n)),
+                ng: PackedDirection::new(n),
+                wo: PackedDirection::new(Vec3::Z),
+                unit: PackedColour::at_least(Vec3::ONE),
+                bound: PackedColour::at_least(1.0 + 3.0 * random.cube().abs()),
+                side: sides[k % 3],
+                has_shading_normal: false,
+            }
+        };
+        (0..n).map(&mut light).collect()
+    }
+
+    #[test]
+    fn trees_of_virtual_lights_satisfy_invariants() {
+        for count in [1, 2, 8, 9, 40, 3000, 2 * MIN_PARALLEL_LIGHTS] {
+            let points = points_at([Vec3::ZERO, Vec3::ONE, Vec3::X].into_iter());
+            let mut tree = tree(&points, &PointOptions::default());
+            let before = tree.bytes();
+            let lights = virtual_lights(count, &mut Random(count as u32));
+            tree.add_virtual_lights(&lights, 0.1, cube());
+            assert_invariants(&tree);
+            let mut indices: Vec<u32> = tree.virtual_lights().iter().map(|l| l.material).collect();
+            indices.sort();
+            assert!(indices.into_iter().eq(0..count as u32));
+            each_cluster(&tree, |kind, index, k, leaves| {
+                let node = tree.node(index);
+                assert_eq!(
+                    (node.len(), node.child(k)),
+                    (tree.child_count(index), tree.child(index, k))
+                );
+                assert_eq!(node.representative[k], tree.representative(index, k));
+                assert_eq!(node.intensity(k), tree.intensity(index, k));
+                let bounds = leaves.iter().filter_map(|&leaf| match tree.point(leaf).emission {
+                    Emission::Virtual { bound } => Some(bound),
+                    _ => None,
+                });
+                let expected: Vec3 = bounds.sum();
+                let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
+                let is_virtual = matches!(kind, LightKind::Virtual { .. });
+                assert!(
+                    !is_virtual || (magnitude - expected).length() <= 1e-5 * expected.length(),
+                    "{magnitude} {expected}"
+                );
+            });
+            let per_light = (tree.bytes() - before) as f64 / count as f64;
+            assert!(count < 3000 || per_light <= 100.0, "{per_light} bytes per virtual light");
+        }
+    }
+
     #[test]
     fn degenerate_lights_satisfy_invariants() {
         let options = PointOptions::default();
@@ -499,7 +617,7 @@ mod tests {
         });
         let nonnegative =
             self::tree(&points_at([Vec3::ZERO, Vec3::ONE].into_iter()), &PointOptions::default());
-        assert_eq!(nonnegative.magnitude(0), &nonnegative.node(0).intensity);
+        assert_eq!(*nonnegative.magnitude(0), nonnegative.node(0).intensity);
         assert!(nonnegative.magnitudes.is_empty());
     }
 

@@ -1,8 +1,10 @@
 //! Nodes of light trees: eight clusters as a structure of arrays, for SIMD.
 
 use super::RgbLanes;
+use super::virtual_light::VirtualLight;
 use glam::DVec3;
 use lightbound_math::{Aabb, Cone, Vec3};
+use std::ops::Range;
 
 /// Maximum number of children of a node.
 pub const WIDTH: usize = 8;
@@ -36,10 +38,13 @@ pub struct Node {
     pub(super) children: [PackedChild; WIDTH],
 }
 
+/// `cos_spot` of lights that are not spots.
+pub(super) const NO_SPOT: f32 = 2.0;
+
 /// The child in a slot of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Child {
-    /// A node, by index.
+    /// A node, by index (see [`super::LightTree::node`]).
     Node(u32),
     /// A leaf, by index. It is its own representative.
     Leaf(u32),
@@ -64,6 +69,39 @@ impl PackedChild {
     }
 }
 
+/// Up to 8 consecutive virtual lights, whose node is not stored: it is made when it is used. Most
+/// nodes are at the bottom of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VirtualBlock {
+    /// Index of the first virtual light.
+    pub(super) first: u32,
+    pub(super) len: u32,
+}
+
+/// Greatest number of virtual lights.
+pub const MAX_VIRTUAL_LIGHTS: usize = 1 << 27;
+
+impl VirtualBlock {
+    /// Bit of the indices of blocks. The index of the first light and the number of others follow.
+    const FLAG: u32 = 1 << 30;
+
+    /// Returns the block with a node index, unless the node is stored.
+    pub(super) fn of_node(index: u32) -> Option<VirtualBlock> {
+        let block = VirtualBlock { first: (index & !Self::FLAG) / 8, len: index % 8 + 1 };
+        (index & Self::FLAG != 0).then_some(block)
+    }
+
+    /// Returns the index of the node.
+    pub(super) fn node(self) -> u32 {
+        Self::FLAG | self.first * 8 | (self.len - 1)
+    }
+
+    /// Returns the range of virtual lights.
+    pub(super) fn range(self) -> Range<usize> {
+        self.first as usize..(self.first + self.len) as usize
+    }
+}
+
 /// A child of a node under construction; see the fields of [`Node`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cluster {
@@ -77,6 +115,19 @@ pub(super) struct Cluster {
 }
 
 impl Node {
+    /// A node without children.
+    const EMPTY: Node = Node {
+        lo: [[0.0; WIDTH]; 3],
+        hi: [[0.0; WIDTH]; 3],
+        axis: [[0.0; WIDTH], [0.0; WIDTH], [1.0; WIDTH]],
+        cos_angle: [1.0; WIDTH],
+        has_cosine: [1.0; WIDTH],
+        cos_spot: [NO_SPOT; WIDTH],
+        intensity: [[0.0; WIDTH]; 3],
+        representative: [NO_LIGHT; WIDTH],
+        children: [PackedChild::NONE; WIDTH],
+    };
+
     /// Creates a node of 1 to 8 clusters.
     pub(super) fn new(clusters: &[Cluster]) -> Node {
         // Empty slots repeat the first cluster, so that arithmetic on them is valid.
@@ -110,6 +161,24 @@ impl Node {
                 if is_used(k) { PackedChild::new(slot(k).child) } else { PackedChild::NONE }
             }),
         }
+    }
+
+    /// Creates the node of 1 to 8 virtual lights, whose first leaf is `first`.
+    pub(super) fn of_virtual_lights(lights: &[VirtualLight], first: u32) -> Node {
+        let mut node = Node::EMPTY;
+        for (k, light) in lights.iter().enumerate() {
+            let cone = light.cone();
+            for c in 0..3 {
+                node.lo[c][k] = light.position[c];
+                node.hi[c][k] = light.position[c];
+                node.axis[c][k] = cone.axis[c];
+                node.intensity[c][k] = light.intensity[c];
+            }
+            node.cos_angle[k] = cone.cos;
+            node.representative[k] = first + k as u32;
+            node.children[k] = PackedChild::new(Child::Leaf(first + k as u32));
+        }
+        node
     }
 
     /// Returns the child in slot `k`.
@@ -152,10 +221,12 @@ impl Node {
         Vec3::new(self.intensity[0][k], self.intensity[1][k], self.intensity[2][k])
     }
 
-    /// Adds `offset` to the indices of child nodes.
+    /// Adds `offset` to the indices of child nodes that are stored.
     pub(super) fn offset_children(&mut self, offset: u32) {
         for k in 0..WIDTH {
-            if let Child::Node(i) = self.child(k) {
+            if let Child::Node(i) = self.child(k)
+                && VirtualBlock::of_node(i).is_none()
+            {
                 self.children[k] = PackedChild::new(Child::Node(i + offset));
             }
         }

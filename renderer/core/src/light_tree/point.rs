@@ -102,14 +102,6 @@ impl LightPoint {
         }
     }
 
-    /// Returns the greatest magnitude of the intensity.
-    pub(super) fn magnitude(&self) -> Vec3 {
-        match self.emission {
-            Emission::Virtual { bound } => bound,
-            _ => self.intensity.abs(),
-        }
-    }
-
     /// Returns the incident light at `x`; `None` if it is black, if the distance is below 2⁻⁵⁰ m,
     /// or if its square exceeds the range of floats.
     pub fn incident_light(&self, x: Vec3) -> Option<IncidentLight> {

@@ -205,7 +205,7 @@ impl WeightEvaluator<'_> {
         {
             return sums;
         }
-        let node = tree.node(index);
+        let node = &*tree.node(index);
         let boxes = match kind {
             LightKind::Directional => lobe.view.to_directions(&node.axis, &node.cos_angle),
             LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
@@ -213,7 +213,7 @@ impl WeightEvaluator<'_> {
             }
         };
         let upper = self.bounds.bound(&boxes);
-        let weights = (tree.magnitude(index), factors);
+        let weights = (&*tree.magnitude(index), factors);
         let both_sides = lobe.both_sides;
         dispatch!(
             Level::new(),
@@ -233,7 +233,7 @@ impl WeightEvaluator<'_> {
     ) {
         let NodeContext { lobe, tree, kind, .. } = context;
         probes.clear();
-        let node = tree.node(index);
+        let node = &*tree.node(index);
         // The irradiance of directional clusters does not depend on the position, and the
         // irradiance of narrow clusters is nearly constant.
         let descends =
@@ -306,7 +306,7 @@ impl WeightEvaluator<'_> {
         probes: &mut Vec<ProbeGroup>,
     ) {
         let NodeContext { lobe, point, tree, kind } = context;
-        let node = tree.node(index);
+        let node = &*tree.node(index);
         self.bounds.set_group(probes.len(), &lobe.directions(simd, kind, node, [0.0; 3]));
         let factors = point.factors(simd, kind, node);
         probes.push(ProbeGroup {
@@ -326,7 +326,7 @@ impl WeightEvaluator<'_> {
         let (mut direct_sums, mut sums) = (zero, [0.0; WIDTH]);
         for (group, probe) in probes.iter_mut().enumerate() {
             let s = load3(simd, &self.bounds.group(group));
-            let magnitude = load3(simd, tree.magnitude(probe.node));
+            let magnitude = load3(simd, &tree.magnitude(probe.node));
             let max_s = MAX_ALBEDO
                 / load(simd, &probe.factors.solid_angle).max(splat(simd, NARROW_SOLID_ANGLE));
             let mut color = magnitude;

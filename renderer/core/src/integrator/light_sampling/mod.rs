@@ -501,7 +501,7 @@ impl<'a> LightPicker<'a> {
         probes: &mut Probes,
     ) -> WeightedChildren {
         let receiver = self.receiver.as_ref().expect("set_shading_point was called");
-        let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
+        let (node, magnitude) = (&*forest.tree.node(index), &*forest.tree.magnitude(index));
         let (factors, mut geometric) = receiver.point.importance(kind, node, magnitude);
         let mut material = [0.0; WIDTH];
         if let (Some(weights), Some(lobe)) = (&mut self.material, &receiver.lobe) {

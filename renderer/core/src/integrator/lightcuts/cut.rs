@@ -122,7 +122,7 @@ impl DeterministicCut {
         {
             let (error, cluster) = (worst.value, self.clusters[worst.index as usize]);
             capped =
-                self.size - 1 + lighting.tree.node(cluster.node).len() as u32 > criteria.max_cut;
+                self.size - 1 + lighting.tree.child_count(cluster.node) as u32 > criteria.max_cut;
             if capped {
                 break;
             }

@@ -1,17 +1,17 @@
 //! The indirect light of the lightcuts integrator: its virtual lights, and how they are clamped.
 
-use super::virtual_lights::{self, TraceOptions, VirtualLights};
+use super::virtual_lights::{self, TraceOptions, VirtualMaterials};
 use crate::integrator::IntegratorError;
 use crate::integrator::material_bound::MaterialBounds;
 use crate::integrator::medium_rays::has_media;
-use crate::light_tree::LightTree;
+use crate::light_tree::{LightTree, MAX_VIRTUAL_LIGHTS};
 use crate::scene::Scene;
 use crate::settings::{ShadowTerminator, VirtualLightSettings};
 use lightbound_math::Vec3;
 
-/// The virtual lights, and how they are clamped.
+/// What the virtual lights in the tree have in common.
 pub(super) struct Indirect {
-    pub(super) lights: VirtualLights,
+    pub(super) materials: VirtualMaterials,
     /// Distance below which their light does not increase.
     pub(super) clamp_distance: f32,
     /// Whether rays compensate for clamping.
@@ -42,21 +42,19 @@ impl Indirect {
         let options = TraceOptions {
             paths: settings.paths,
             max_events,
-            clamp_distance,
             seed: LIGHT_PATH_SEED,
             shadow_terminator,
         };
-        let (lights, points) = virtual_lights::trace(scene, tree, materials, &options);
-        if points.len() > MAX_VIRTUAL_LIGHTS {
+        let Some((lights, materials)) = virtual_lights::trace(scene, tree, materials, &options)
+        else {
             let message = format!(
-                "the paths from lights hit {} surfaces, more than the {MAX_VIRTUAL_LIGHTS} that \
-                 lightcuts can use; trace fewer paths",
-                points.len()
+                "the paths from lights hit more surfaces than lightcuts can use, at most \
+                 {MAX_VIRTUAL_LIGHTS}; trace fewer paths"
             );
             return Err(IntegratorError(message));
-        }
-        tree.add_virtual_lights(&points, scene.accel.bounds());
-        Ok(Indirect { lights, clamp_distance, compensation: settings.compensation })
+        };
+        tree.add_virtual_lights(&lights, clamp_distance, scene.accel.bounds());
+        Ok(Indirect { materials, clamp_distance, compensation: settings.compensation })
     }
 }
 
@@ -70,9 +68,6 @@ fn clamp_distance(scene: &Scene, settings: &VirtualLightSettings) -> f32 {
     };
     settings.clamp_distance.unwrap_or_else(automatic).clamp(f32::MIN_POSITIVE, f32::MAX)
 }
-
-/// Maximum number of virtual lights: fewer than the leaves of a light tree.
-const MAX_VIRTUAL_LIGHTS: usize = 1 << 30;
 
 /// The automatic clamp distance over the distance between virtual lights on the scene's bounding
 /// box. A virtual light then adds little to the light of a point at this distance.

@@ -148,7 +148,7 @@ impl<'a> LightDraws<'a> {
                     self.weights.push(NodeWeights::new(lighting.tree, &receiver, kind, index));
                     if has_lobe {
                         let node = lighting.tree.node(index);
-                        let directions = center_directions(&point.view, kind, node);
+                        let directions = center_directions(&point.view, kind, &node);
                         lighting.material.set_group(group, &directions);
                     }
                 }
@@ -201,7 +201,7 @@ impl Draw {
         let slot = slot.unwrap_or(last);
         self.selection = (remainder / f64::from(weights[slot])).min(MAX_SELECTION);
         self.probability *= weights[slot] / total;
-        self.child = tree.node(index).child(slot);
+        self.child = tree.child(index, slot);
     }
 }
 
@@ -210,10 +210,10 @@ const MAX_SELECTION: f64 = 1.0 - f64::EPSILON;
 
 impl NodeWeights {
     fn new(tree: &LightTree, receiver: &ReceiverPoint, kind: LightKind, index: u32) -> NodeWeights {
-        let node = tree.node(index);
+        let node = &*tree.node(index);
         let used = node.len();
         let LightKind::Virtual { min_distance_squared } = kind else {
-            let (factors, geometric) = receiver.importance(kind, node, tree.magnitude(index));
+            let (factors, geometric) = receiver.importance(kind, node, &tree.magnitude(index));
             return NodeWeights {
                 geometric,
                 factor: factors.irradiance,

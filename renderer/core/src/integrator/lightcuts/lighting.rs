@@ -138,7 +138,7 @@ impl<'a> Lighting<'a> {
     /// Bounds may be infinite.
     pub fn bound(&mut self, point: &ShadingPoint, kind: LightKind, index: u32) -> [f32; WIDTH] {
         let start = point.is_timed.then(Instant::now);
-        let node = self.tree.node(index);
+        let node = &*self.tree.node(index);
         let factors = node.geometric_bounds(kind, point.surface.p);
         let boxes = match kind {
             LightKind::Directional => point.view.to_directions(&node.axis, &node.cos_angle),
@@ -169,7 +169,7 @@ impl<'a> Lighting<'a> {
         factors: &[f32; WIDTH],
         s: &[[f32; WIDTH]; 3],
     ) -> [f32; WIDTH] {
-        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
+        let (node, magnitude) = (&*self.tree.node(index), &*self.tree.magnitude(index));
         self.counts.bound_evaluations += node.len() as u64;
         let min_extinction = self.min_extinction;
         let transmittance = |slot: usize| match kind {
@@ -203,7 +203,7 @@ impl<'a> Lighting<'a> {
         lights: impl IntoIterator<Item = u32>,
     ) -> &[Vec3] {
         let tree = self.tree;
-        self.shade_points(point, lights.into_iter().map(|light| *tree.point(light)))
+        self.shade_points(point, lights.into_iter().map(|light| tree.point(light)))
     }
 
     /// Like [`Self::shade`], for light points that are not in the tree.
@@ -344,7 +344,7 @@ impl<'a> Lighting<'a> {
             let light = self.tree.point(self.random_light(node.child(slot), seed));
             let Some(incident) = light.incident_light(point.surface.p) else { continue };
             let reflected = self.material.evaluate(&[point.view.local_direction(incident.wi)])[0];
-            let factor = self.factor(light, &incident);
+            let factor = self.factor(&light, &incident);
             let holds = (factor <= factors[slot] || factor.is_nan())
                 && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
@@ -359,9 +359,8 @@ impl<'a> Lighting<'a> {
                 Child::Leaf(light) => return light,
                 Child::None => unreachable!("nodes have children in their first slots"),
                 Child::Node(index) => {
-                    let node = self.tree.node(index);
                     seed = hash(seed, index);
-                    child = node.child(seed as usize % node.len());
+                    child = self.tree.child(index, seed as usize % self.tree.child_count(index));
                 }
             }
         }

@@ -114,9 +114,10 @@ impl Lightcuts {
         };
         let tree_stats = LightTreeStats {
             build: started.elapsed(),
-            bytes: tree.bytes() + indirect.as_ref().map_or(0, |indirect| indirect.lights.bytes()),
-            points: tree.points().len(),
-            virtual_lights: indirect.as_ref().map_or(0, |indirect| indirect.lights.len()),
+            bytes: tree.bytes()
+                + indirect.as_ref().map_or(0, |indirect| indirect.materials.bytes()),
+            points: tree.points().len() + tree.virtual_lights().len(),
+            virtual_lights: tree.virtual_lights().len(),
         };
         Ok(Lightcuts {
             max_depth,

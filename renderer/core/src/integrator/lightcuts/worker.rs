@@ -6,6 +6,7 @@ use super::channels::SampleCutStats;
 use super::cut::DeterministicCut;
 use super::gather::Gather;
 use super::in_scattering::InScattering;
+use super::indirect::Indirect;
 use super::lighting::Lighting;
 use super::stochastic::StochasticCut;
 use super::vertex::PathVertex;
@@ -124,10 +125,10 @@ impl<'a> LightcutsWorker<'a> {
         integrator: &'a Lightcuts,
     ) -> LightcutsWorker<'a> {
         let material = BoundEvaluator::new(&integrator.materials);
-        let virtual_lights = integrator
-            .indirect
-            .as_ref()
-            .map(|indirect| VirtualLightEvaluator::new(&indirect.lights, &integrator.materials));
+        let virtual_lights = integrator.indirect.as_ref().map(|indirect| {
+            let Indirect { materials, .. } = indirect;
+            VirtualLightEvaluator::new(&integrator.tree, materials, &integrator.materials)
+        });
         let target =
             scene.shaders.first().map_or_else(Target::best, |binding| binding.program.target());
         LightcutsWorker {

@@ -73,10 +73,7 @@ impl Extent {
         let axis = if p.kind() == LightKind::Directional { p.position } else { p.axis };
         Extent {
             bounds: Aabb { min: p.position, max: p.position },
-            cone: match p.emission {
-                Emission::Virtual { .. } if axis == Vec3::ZERO => Cone::SPHERE,
-                _ => Cone::from_direction(axis),
-            },
+            cone: Cone::from_direction(axis),
         }
     }
 }

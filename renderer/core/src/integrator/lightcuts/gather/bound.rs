@@ -72,7 +72,7 @@ impl<'a, 'b> Group<'a, 'b> {
         let start = self.is_timed.then(Instant::now);
         let tree = self.tree;
         let cluster = tree.node(gather);
-        let lights = self.lighting.tree.node(index);
+        let lights = &*self.lighting.tree.node(index);
         let factors = lights.geometric_bounds_over(kind, cluster.bounds);
         let view = &self.points.get(cluster.representative).point.view;
         let boxes = direction_boxes(cluster, view, kind, lights);
@@ -117,7 +117,7 @@ impl<'a, 'b> Group<'a, 'b> {
             let Some(incident) = light.incident_light(shading_point.surface.p) else { continue };
             let wi = shading_point.view.local_direction(incident.wi);
             let reflected = self.lighting.material.evaluate(&[wi])[0];
-            let factor = self.lighting.factor(light, &incident);
+            let factor = self.lighting.factor(&light, &incident);
             let holds = (factor <= factors[slot] || factor.is_nan())
                 && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.lighting.counts.checks += 1;

@@ -80,7 +80,7 @@ impl GatherCut {
             let refinement = Refinement::of(pair.gather, pair.light, group);
             let children = match refinement {
                 Refinement::Gather(_) => 2,
-                Refinement::Light(node) => lights.node(node).len() as u32,
+                Refinement::Light(node) => lights.child_count(node) as u32,
             };
             capped = self.size - 1 + children > criteria.max_cut;
             if capped {
@@ -225,17 +225,17 @@ impl LightCluster {
 
     /// Returns the cluster as a child of a node.
     pub fn child(self, group: &Group<'_, '_>) -> Child {
-        group.lighting.tree.node(self.parent).child(self.slot)
+        group.lighting.tree.child(self.parent, self.slot)
     }
 
     fn representative(self, group: &Group<'_, '_>) -> u32 {
-        group.lighting.tree.node(self.parent).representative[self.slot]
+        group.lighting.tree.representative(self.parent, self.slot)
     }
 
     /// Returns the radiance that a point reflects from the cluster. In double precision, since
     /// estimates close to the representative of many lights may overflow single precision.
     fn radiance(self, group: &Group<'_, '_>, unit_radiance: Vec3) -> DVec3 {
-        let intensity = group.lighting.tree.node(self.parent).intensity(self.slot);
+        let intensity = group.lighting.tree.intensity(self.parent, self.slot);
         unit_radiance.as_dvec3() * intensity.as_dvec3()
     }
 }

@@ -112,7 +112,7 @@ impl<'a> PairDraws<'a> {
             let refinement = Refinement::of(gather, light, group);
             let children = match refinement {
                 Refinement::Gather(_) => 2,
-                Refinement::Light(node) => group.lighting.tree.node(node).len() as u32,
+                Refinement::Light(node) => group.lighting.tree.child_count(node) as u32,
             };
             if self.size - 1 + children > size {
                 break;

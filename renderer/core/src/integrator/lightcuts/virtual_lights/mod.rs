@@ -18,6 +18,7 @@
 //! Transport Simulation*, §5.3, of which each of the two factors is limited to [`MAX_CORRECTION`].
 
 mod emission;
+mod material_table;
 mod trace;
 
 use crate::geometry::Surface;
@@ -25,13 +26,18 @@ use crate::integrator::ShadingCounts;
 use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
 use crate::integrator::shading::{count, eta_ratio};
 use crate::light::FAR_OFFSET_ULPS;
-use crate::light_tree::{COSINE_STEP, Emission, LightPoint};
+use crate::light_tree::{
+    COSINE_STEP, EmittingSide, LightTree, PackedColour, PackedDirection, PackedFrame, VirtualLight,
+};
 use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{DirectionBoxes, Vec3, Viewpoint, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Texture};
 
-pub(super) use trace::{TraceOptions, trace};
+pub(super) use self::material_table::VirtualMaterials;
+pub(super) use self::trace::{TraceOptions, trace};
+
+use self::material_table::VirtualMaterial;
 
 /// Greatest ratio of a cosine to the geometric normal to that to the shading normal, or its inverse.
 const MAX_CORRECTION: f32 = 2.0;
@@ -48,119 +54,64 @@ const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;
 /// Slack for rounding errors of emissions and of their bounds.
 const EMISSION_SLACK: f32 = 1.0 + 64.0 * f32::EPSILON;
 
-/// The virtual lights of a scene.
-#[derive(Debug, Default)]
-pub(super) struct VirtualLights {
-    lights: Vec<VirtualLight>,
-    /// Material parameters.
-    words: Vec<u32>,
-}
-
-/// The data of a virtual light besides its [`LightPoint`].
-#[derive(Clone, Copy, Debug)]
-struct VirtualLight {
-    view: Viewpoint,
-    ng: Vec3,
-    /// See [`Surface::offset`].
-    offset: f32,
-    /// Direction from which the power arrives, in the frame of the viewpoint.
-    wo: Vec3,
-    /// The emission is s divided by this typical value of s.
-    unit: Vec3,
-    /// Index of refraction below the surface over that above.
-    eta: f32,
-    /// Limit of the correction of shading normals; 1 without one.
-    max_correction: f32,
-    both_sides: bool,
-    shader: u32,
-    /// Index of the first word of the material parameters.
-    words: usize,
-}
-
-/// A surface on which power arrives. Its material is set in a [`BoundEvaluator`].
+/// A surface on which power arrives. Its material is set in a [`BoundEvaluator`], for the rounded
+/// `wo`.
 struct LitSurface<'a> {
     surface: &'a Surface,
-    view: Viewpoint,
+    side: EmittingSide,
     /// Direction in which the power arrives.
     d: Vec3,
-    /// Direction from which it arrives, in the frame of the viewpoint.
-    wo: Vec3,
+    /// Direction from which it arrives, in the frame of the emitting side.
+    wo: PackedDirection,
     power: Vec3,
-    both_sides: bool,
-    shader: u32,
     eta: f32,
+    /// See [`VirtualLight::material`].
+    material: u32,
 }
 
-impl VirtualLights {
-    /// Returns the number of lights.
-    pub fn len(&self) -> usize {
-        self.lights.len()
-    }
-
-    /// Returns the memory use in bytes, without the light tree.
-    pub fn bytes(&self) -> usize {
-        self.lights.capacity() * size_of::<VirtualLight>()
-            + self.words.capacity() * size_of::<u32>()
-    }
-
-    /// Adds the light of a surface, and returns its point; `None` if it emits nothing.
-    fn add(
-        &mut self,
-        lit: &LitSurface<'_>,
-        material: &mut BoundEvaluator<'_>,
-        clamp_distance: f32,
-    ) -> Option<LightPoint> {
-        let &LitSurface { surface, view, d, wo, power, both_sides, shader, eta } = lit;
-        let [.., axis] = view.axes();
-        let has_shading_normal = axis != surface.ng && axis != -surface.ng;
-        let max_correction = if has_shading_normal { MAX_CORRECTION } else { 1.0 };
-        let power = power * correction(wo.z, surface.ng.dot(d)).min(max_correction);
+impl LitSurface<'_> {
+    /// Returns the virtual light of the surface; `None` if it emits nothing.
+    fn virtual_light(&self, material: &mut BoundEvaluator<'_>) -> Option<VirtualLight> {
+        let &LitSurface { surface, side, d, wo, power, eta, .. } = self;
+        let n = surface.frame.n;
+        let has_shading_normal = n != surface.ng && n != -surface.ng;
+        let max_correction = max_correction(has_shading_normal);
+        let power = power * correction(wo.get().z, surface.ng.dot(d)).min(max_correction);
+        let both_sides = side == EmittingSide::Both;
         let bound = emission_bound(material, both_sides, max_correction, eta);
-        let typical = typical_value(material, both_sides, wo);
+        let typical = typical_value(material, both_sides, wo.get());
         // A lobe that no direction has met.
         let unit = Vec3::select(typical.cmpgt(Vec3::ZERO), typical, bound.min(Vec3::ONE));
         let is_black = bound.cmpeq(Vec3::ZERO) | power.cmpeq(Vec3::ZERO);
-        let intensity = Vec3::select(is_black, Vec3::ZERO, power * unit);
+        let unit = PackedColour::at_least(Vec3::select(is_black, Vec3::ONE, unit));
+        let intensity = Vec3::select(is_black, Vec3::ZERO, power * unit.get());
         if intensity == Vec3::ZERO || !intensity.is_finite() {
             return None;
         }
-        // The frame of a viewpoint may be skewed, and cosines differ from those to its axis.
-        let bound = bound * power.abs() * (1.0 + 16.0 * view.skew());
-        let bound = Vec3::select(is_black, Vec3::ZERO, bound);
-        let light = VirtualLight {
-            view,
-            ng: surface.ng,
-            offset: surface.offset,
-            wo,
-            unit: Vec3::select(is_black, Vec3::ONE, unit),
-            eta,
-            max_correction,
-            both_sides,
-            shader,
-            words: self.words.len(),
-        };
-        let index = self.lights.len() as u32;
-        self.words.extend_from_slice(material.parameters());
-        self.lights.push(light);
-        Some(LightPoint {
+        let mut light = VirtualLight {
             position: surface.p,
-            axis: if both_sides { Vec3::ZERO } else { axis },
             intensity,
-            emission: Emission::Virtual { bound },
-            light: index,
-            stratum: 0,
-            offset: clamp_distance,
-        })
+            offset: surface.offset,
+            material: self.material,
+            frame: PackedFrame::new(&surface.frame),
+            ng: PackedDirection::new(surface.ng),
+            wo,
+            unit,
+            bound: PackedColour::at_least(Vec3::ZERO),
+            side,
+            has_shading_normal,
+        };
+        // Frames may be skewed by rounding, and cosines differ from those to their axes.
+        let skew = Viewpoint::new(surface.p, &light.frame(), 1.0).skew();
+        let bound = bound * power.abs() * (1.0 + 16.0 * skew);
+        light.bound = PackedColour::at_least(Vec3::select(is_black, Vec3::ZERO, bound));
+        Some(light)
     }
+}
 
-    /// Appends lights, and adapts the indices of their points.
-    fn append(&mut self, other: VirtualLights, points: &mut [LightPoint]) {
-        let (first_light, first_word) = (self.lights.len() as u32, self.words.len());
-        points.iter_mut().for_each(|point| point.light += first_light);
-        let moved = |light: VirtualLight| VirtualLight { words: light.words + first_word, ..light };
-        self.lights.extend(other.lights.into_iter().map(moved));
-        self.words.extend(other.words);
-    }
+/// Returns the limit of the correction of shading normals.
+fn max_correction(has_shading_normal: bool) -> f32 {
+    if has_shading_normal { MAX_CORRECTION } else { 1.0 }
 }
 
 /// Returns the ratio of two cosines, without their signs.
@@ -223,8 +174,9 @@ fn typical_value(material: &mut BoundEvaluator<'_>, both_sides: bool, wo: Vec3) 
 
 /// Evaluates virtual lights on one thread. Buffers are reused.
 pub(super) struct VirtualLightEvaluator<'a> {
-    lights: &'a VirtualLights,
-    materials: &'a MaterialBounds,
+    lights: &'a [VirtualLight],
+    materials: &'a VirtualMaterials,
+    shaders: &'a MaterialBounds,
     /// Buffers of each shader used so far.
     buffers: Vec<Option<ShaderBuffers<'a>>>,
     counts: ShadingCounts,
@@ -249,12 +201,18 @@ pub(super) struct EmissionQuery {
 
 impl<'a> VirtualLightEvaluator<'a> {
     pub fn new(
-        lights: &'a VirtualLights,
-        materials: &'a MaterialBounds,
+        tree: &'a LightTree,
+        materials: &'a VirtualMaterials,
+        shaders: &'a MaterialBounds,
     ) -> VirtualLightEvaluator<'a> {
-        let buffers = (0..materials.shader_count()).map(|_| None).collect();
-        let counts = ShadingCounts::default();
-        VirtualLightEvaluator { lights, materials, buffers, counts, order: Vec::new() }
+        VirtualLightEvaluator {
+            lights: tree.virtual_lights(),
+            materials,
+            shaders,
+            buffers: (0..shaders.shader_count()).map(|_| None).collect(),
+            counts: ShadingCounts::default(),
+            order: Vec::new(),
+        }
     }
 
     /// Returns and resets the counts of shader evaluations.
@@ -264,10 +222,9 @@ impl<'a> VirtualLightEvaluator<'a> {
 
     /// Returns the end of a shadow ray from `x` to a light.
     pub fn target(&self, light: u32, x: Vec3) -> Vec3 {
-        let VirtualLight { view, ng, offset, .. } = &self.lights.lights[light as usize];
-        let p = view.position();
-        let rounding = FAR_OFFSET_ULPS * x.abs().max_element();
-        p + *ng * (offset + rounding).copysign(ng.dot(x - p))
+        let VirtualLight { position: p, ng, offset, .. } = self.lights[light as usize];
+        let (ng, rounding) = (ng.get(), FAR_OFFSET_ULPS * x.abs().max_element());
+        p + ng * (offset + rounding).copysign(ng.dot(x - p))
     }
 
     /// Computes the emission for each query: the intensity in its direction over that of the
@@ -275,16 +232,16 @@ impl<'a> VirtualLightEvaluator<'a> {
     pub fn evaluate(&mut self, queries: &[EmissionQuery], emissions: &mut Vec<Vec3>) {
         emissions.clear();
         emissions.resize(queries.len(), Vec3::ZERO);
-        let VirtualLights { lights, words } = self.lights;
+        let (lights, materials, shaders) = (self.lights, self.materials, self.shaders);
         let light = |query: u32| &lights[queries[query as usize].light as usize];
+        let shader = |query: u32| materials.get(light(query).material).shader;
         self.order.clear();
         self.order.extend(0..queries.len() as u32);
-        self.order.sort_by_key(|&query| light(query).shader);
-        for group in self.order.chunk_by(|&a, &b| light(a).shader == light(b).shader) {
-            let shader = light(group[0]).shader as usize;
-            let materials = self.materials;
+        self.order.sort_by_key(|&query| shader(query));
+        for group in self.order.chunk_by(|&a, &b| shader(a) == shader(b)) {
+            let shader = shader(group[0]) as usize;
             let buffers = self.buffers[shader].get_or_insert_with(|| {
-                let (kernel, binding) = materials.point_kernel(shader);
+                let (kernel, binding) = shaders.point_kernel(shader);
                 let batch = |ports: usize| Batch::new(kernel.target(), ports, LANES);
                 ShaderBuffers {
                     kernel,
@@ -298,24 +255,28 @@ impl<'a> VirtualLightEvaluator<'a> {
             outputs.reshape(outputs.ports(), group.len());
             for (row, &query) in group.iter().enumerate() {
                 let light = light(query);
-                let wi = light.view.local_direction(queries[query as usize].d);
-                let directions = [wi, light.wo].map(|d| d.to_array().map(f32::to_bits));
+                let wi = light.frame().local_direction(queries[query as usize].d);
+                let directions = [wi, light.wo.get()].map(|d| d.to_array().map(f32::to_bits));
                 let directions = directions.as_flattened();
-                let words = &words[light.words..][..inputs.ports() - directions.len()];
+                let parameters = inputs.ports() - directions.len();
                 inputs.set_row(row, 0, directions);
-                inputs.set_row(row, directions.len(), words);
+                inputs.set_row(
+                    row,
+                    directions.len(),
+                    materials.parameters(light.material, parameters),
+                );
             }
             kernel.run(textures, inputs, outputs);
             self.counts += count(kernel, outputs, None);
             for (row, &query) in group.iter().enumerate() {
                 let (light, d) = (light(query), queries[query as usize].d);
                 let wi = Vec3::from_array(inputs.floats(row, 0));
-                if wi.z > 0.0 || light.both_sides {
-                    let eta = eta_ratio(light.eta, wi, light.wo);
-                    let corrected =
-                        correction(light.ng.dot(d), wi.z).min(light.max_correction) * eta * eta;
+                if wi.z > 0.0 || light.side == EmittingSide::Both {
+                    let eta = eta_ratio(materials.get(light.material).eta, wi, light.wo.get());
+                    let corrected = correction(light.ng.get().dot(d), wi.z)
+                        .min(max_correction(light.has_shading_normal));
                     let s = Vec3::from_array(outputs.floats(row, 0));
-                    emissions[query as usize] = s * corrected / light.unit;
+                    emissions[query as usize] = s * (corrected * eta * eta) / light.unit.get();
                 }
             }
         }

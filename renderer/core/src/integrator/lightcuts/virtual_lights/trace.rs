@@ -1,19 +1,22 @@
 //! Paths from the lights, which leave virtual lights on surfaces.
 
 use super::emission::{EmissionSampler, EmittedRay};
-use super::{LitSurface, MAX_CORRECTION, VirtualLights, correction};
+use super::material_table::MaterialTableBuilder;
+use super::{LitSurface, MAX_CORRECTION, VirtualMaterial, VirtualMaterials, correction};
 use crate::geometry::Hit;
 use crate::integrator::lightcuts::vertex::PathVertex;
 use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shading::{ShadingBuffers, eta_ratio};
 use crate::integrator::shadow_terminator::soft_factor;
-use crate::light_tree::{LightPoint, LightTree};
+use crate::light_tree::{
+    EmittingSide, LightTree, MAX_VIRTUAL_LIGHTS, PackedDirection, VirtualLight,
+};
 use crate::material::{GRAZING_COSINE, Material, PathWavelength};
 use crate::scene::Scene;
 use crate::settings::ShadowTerminator;
 use lightbound_math::sampling::{RandomStream, hash};
-use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
+use lightbound_math::{Ray, Vec3, vec2};
 use lightbound_shader::{SurfaceSides, Target};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -25,8 +28,6 @@ pub(in crate::integrator::lightcuts) struct TraceOptions {
     pub paths: u32,
     /// Maximum number of surfaces along a path.
     pub max_events: u32,
-    /// See [`LightPoint::offset`].
-    pub clamp_distance: f32,
     pub seed: u32,
     pub shadow_terminator: ShadowTerminator,
 }
@@ -35,16 +36,16 @@ pub(in crate::integrator::lightcuts) struct TraceOptions {
 const CHUNK: u32 = 1024;
 
 /// Traces paths from the lights in `tree`, in parallel, on the current rayon pool. Returns the
-/// virtual lights and their points.
+/// virtual lights and their materials; `None` if there are too many.
 pub(in crate::integrator::lightcuts) fn trace(
     scene: &Scene,
     tree: &LightTree,
     materials: &MaterialBounds,
     options: &TraceOptions,
-) -> (VirtualLights, Vec<LightPoint>) {
-    let (mut lights, mut points) = (VirtualLights::default(), Vec::new());
+) -> Option<(Vec<VirtualLight>, VirtualMaterials)> {
+    let (mut lights, mut table) = (Vec::new(), MaterialTableBuilder::default());
     let Some(emission) = EmissionSampler::new(&scene.lights, tree, scene.accel.bounds()) else {
-        return (lights, points);
+        return Some((lights, table.finished()));
     };
     let chunks: Vec<_> = (0..options.paths.div_ceil(CHUNK))
         .into_par_iter()
@@ -54,11 +55,15 @@ pub(in crate::integrator::lightcuts) fn trace(
             Tracer::new(scene, &emission, materials, options).trace(paths)
         })
         .collect();
-    for (chunk, mut chunk_points) in chunks {
-        lights.append(chunk, &mut chunk_points);
-        points.extend(chunk_points);
+    for (chunk, chunk_table) in chunks {
+        let moved = table.append(&chunk_table)?;
+        lights.extend(
+            chunk
+                .into_iter()
+                .map(|light| VirtualLight { material: moved[&light.material], ..light }),
+        );
     }
-    (lights, points)
+    (lights.len() <= MAX_VIRTUAL_LIGHTS).then(|| (lights, table.finished()))
 }
 
 /// A path from a light, without its ray.
@@ -79,8 +84,8 @@ struct Tracer<'a> {
     options: &'a TraceOptions,
     material: BoundEvaluator<'a>,
     shading: ShadingBuffers<'a>,
-    lights: VirtualLights,
-    points: Vec<LightPoint>,
+    lights: Vec<VirtualLight>,
+    table: MaterialTableBuilder,
 }
 
 impl<'a> Tracer<'a> {
@@ -98,12 +103,12 @@ impl<'a> Tracer<'a> {
             options,
             material: BoundEvaluator::new(materials),
             shading: ShadingBuffers::new(target, None),
-            lights: VirtualLights::default(),
-            points: Vec::new(),
+            lights: Vec::new(),
+            table: MaterialTableBuilder::default(),
         }
     }
 
-    fn trace(mut self, paths: Range<u32>) -> (VirtualLights, Vec<LightPoint>) {
+    fn trace(mut self, paths: Range<u32>) -> (Vec<VirtualLight>, MaterialTableBuilder) {
         let TraceOptions { paths: count, max_events, seed, .. } = *self.options;
         let (mut rays, mut particles) = (Vec::new(), Vec::new());
         for path in paths {
@@ -133,7 +138,7 @@ impl<'a> Tracer<'a> {
                 break;
             }
         }
-        (self.lights, self.points)
+        (self.lights, self.table)
     }
 
     /// Leaves a virtual light at a hit, and continues the path unless it `is_last`.
@@ -180,28 +185,31 @@ impl<'a> Tracer<'a> {
             let sides = scene.shaders[instance.shader as usize].program.sides;
             let both_sides = sides == SurfaceSides::Both;
             let (side, wo) = vertex.mirrored(both_sides);
+            let side = match (both_sides, side < 0.0) {
+                (true, _) => EmittingSide::Both,
+                (false, false) => EmittingSide::Front,
+                (false, true) => EmittingSide::Back,
+            };
+            let wo = PackedDirection::new(wo);
             self.material.begin(
                 (instance, particle.nm),
                 surface.lookup(),
                 surface.frame.n,
                 || scene.geometry.shader_positions(hit, surface.p),
-                wo,
+                wo.get(),
             );
+            let eta = instance.eta_at(particle.nm);
+            let virtual_material = VirtualMaterial { shader: instance.shader, eta };
             let lit = LitSurface {
                 surface: &surface,
-                view: Viewpoint::new(surface.p, &surface.frame, side),
+                side,
                 d: ray.d,
                 wo,
                 power: particle.power * shader_power,
-                both_sides,
-                shader: instance.shader,
-                eta: instance.eta_at(particle.nm),
+                eta,
+                material: self.table.add(material, virtual_material, self.material.parameters()),
             };
-            self.points.extend(self.lights.add(
-                &lit,
-                &mut self.material,
-                self.options.clamp_distance,
-            ));
+            self.lights.extend(lit.virtual_light(&mut self.material));
         }
         if is_last {
             return None;

@@ -9,6 +9,7 @@ use super::positions::{PositionArgs, is_field};
 use super::{
     Assignment, DISPLACE, SourceArgs, is_stdin, output, parse_assignment, parse_text, values,
 };
+use crate::gltf::GltfArgs;
 use crate::console::ProgressFormat;
 use crate::numbers::integer;
 use crate::render::{
@@ -259,6 +260,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let options = render::Args {
         scene: source.name().into(),
         frames: None,
+        gltf: GltfArgs::default(),
         output: Some(file),
         exposure: args.exposure,
         color_space: None,

@@ -53,7 +53,8 @@ struct Material {
     base_color: vec3f,
     /// Factor of the base colour. range: [0, 1], default: 1
     base_color_factor: vec3f,
-    /// Another factor of the base colour, of the vertices. range: [0, 1], default: 1
+    /// Another factor of the base colour, of the vertices; the product is clamped to [0, 1].
+    /// range: [-1, 2], default: 1
     vertex_color: vec3f,
     /// From a dielectric, 0, to metal, 1. range: [0, 1], default: 0
     metallic: f32,
@@ -206,7 +207,7 @@ struct Base {
 
 fn base(side: f32, m: Material) -> Base {
     var b: Base;
-    b.color = m.base_color * m.base_color_factor * m.vertex_color;
+    b.color = saturate(m.base_color * m.base_color_factor * m.vertex_color);
     let root = (m.ior - 1.0) / (m.ior + 1.0);
     b.f0 = min(root * root * m.specular_color, vec3f(1.0)) * m.specular;
     b.f90 = vec3f(m.specular);

@@ -57,6 +57,9 @@ fn four(bytes: &[u8]) -> [u8; 4] {
 /// Largest number of elements of an accessor, so that damaged files do not exhaust memory.
 const MAX_COUNT: u64 = 1 << 30;
 
+/// Largest number of numbers of an accessor without a buffer view, which are 0.
+const MAX_IMPLICIT: usize = 1 << 26;
+
 /// Returns the columns and rows of a type, and the bytes of a column.
 fn components(kind: &str, component: Component) -> Option<(usize, usize, usize)> {
     let (columns, rows) = match kind {
@@ -143,8 +146,7 @@ impl Document {
         let count = accessor.count as usize;
         let mut values = Vec::new();
         match accessor.buffer_view {
-            // Without a sparse part, a huge array of zeros is a mistake.
-            None if accessor.sparse.is_none() && count > 1 << 24 => {
+            None if count * width > MAX_IMPLICIT => {
                 return Err(fail(format!("has {count} elements, but no buffer view")));
             }
             None => values.resize(count * width, 0.0),

@@ -377,6 +377,10 @@ impl Writer<'_, '_> {
         vertex_colours: Option<&VertexColours>,
     ) -> Result<(), SceneError> {
         let (m, e) = (self.m, &self.m.extensions);
+        let [r, g, b] = match vertex_colours {
+            Some(VertexColours::Constant(c)) => [r * c[0], g * c[1], b * c[2]],
+            _ => [r, g, b],
+        };
         match texture {
             None => self.colour("base_color", [r, g, b], None, 1.0)?,
             Some(info) => {
@@ -388,9 +392,6 @@ impl Writer<'_, '_> {
             }
         }
         match vertex_colours {
-            Some(VertexColours::Constant([r, g, b])) => {
-                self.parameter(format_args!("\"rgb vertex_color\" [{r} {g} {b}]"));
-            }
             Some(VertexColours::Image(file)) => {
                 let name = format!("{}.vertex_color", self.name);
                 let _ = writeln!(
@@ -400,7 +401,7 @@ impl Writer<'_, '_> {
                 );
                 self.parameter(format_args!("\"texture vertex_color\" \"{name}\""));
             }
-            None => {}
+            Some(VertexColours::Constant(_)) | None => {}
         }
         if let Some(gloss) = &e.specular_glossiness {
             let glossiness = self.clamped("glossiness", gloss.glossiness_factor, 1.0)?;

@@ -281,7 +281,8 @@ impl Triangles {
     ///
     /// Each triangle has a block of 2 × 2 texels. Three of them are the colours a, b and c of its
     /// vertices, and the fourth is b + c − a, so that bilinear interpolation of the texels is linear
-    /// interpolation of the colours.
+    /// interpolation of the colours. Texels hold (c + 1)/3 for a colour c, since images of colours
+    /// have no negative texels.
     pub fn bake_colours(&mut self) -> (usize, usize, Vec<[f32; 4]>) {
         self.separate();
         let blocks = self.triangles.len();
@@ -295,7 +296,7 @@ impl Triangles {
             let [a, b, c] = *colours;
             let fourth = std::array::from_fn(|k| b[k] + c[k] - a[k]);
             for (dx, dy, colour) in [(0, 0, a), (1, 0, b), (0, 1, c), (1, 1, fourth)] {
-                texels[(y + dy) * width + x + dx] = colour;
+                texels[(y + dy) * width + x + dx] = colour.map(|x| (x + 1.0) / 3.0);
             }
             for (dx, dy) in [(0, 0), (1, 0), (0, 1)] {
                 let centre = |texel: usize, size: usize| (texel as f64 + 0.5) / size as f64;
@@ -339,7 +340,7 @@ mod tests {
             let (s, t) = (x - x0, y - y0);
             let texel = |dx: usize, dy: usize| {
                 let (x, y) = ((x0 as usize + dx).min(width - 1), (y0 as usize + dy).min(height - 1));
-                f64::from(texels[y * width + x][1])
+                3.0 * f64::from(texels[y * width + x][1]) - 1.0
             };
             (1.0 - s) * (1.0 - t) * texel(0, 0)
                 + s * (1.0 - t) * texel(1, 0)

@@ -56,7 +56,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             "give a file that ends in .gltf or .glb",
         ));
     }
-    let default = || PathBuf::from(args.asset.file_name().unwrap_or_default()).with_extension("pbrt");
+    let default =
+        || PathBuf::from(args.asset.file_name().unwrap_or_default()).with_extension("pbrt");
     let path = args.output.clone().unwrap_or_else(default);
     if path.extension().is_none_or(|extension| extension != "pbrt") {
         return Err(Error::option(

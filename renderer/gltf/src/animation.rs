@@ -68,8 +68,11 @@ pub(crate) fn evaluate(
                 let values = document.elements::<4>(sampler.output, &user)?;
                 let value = sample(document, sampler, values.as_flattened(), time, &user, true)?;
                 let rotation = DQuat::from_slice(&value);
-                pose.rotation =
-                    Some(if rotation.length() > 0.0 { rotation.normalize() } else { DQuat::IDENTITY });
+                pose.rotation = Some(if rotation.length() > 0.0 {
+                    rotation.normalize()
+                } else {
+                    DQuat::IDENTITY
+                });
             }
             "weights" => {
                 let values = document.elements::<1>(sampler.output, &user)?;
@@ -111,8 +114,7 @@ fn sample(
     let parts = if is_cubic { 3 } else { 1 };
     let frames = times.len() * parts;
     if times.is_empty() || values.is_empty() || !values.len().is_multiple_of(frames) {
-        let message =
-            format!("has {} numbers for {} keyframes", values.len(), times.len());
+        let message = format!("has {} numbers for {} keyframes", values.len(), times.len());
         return Err(document.error(user, message).help("export the asset again"));
     }
     if values.iter().any(|x| !x.is_finite()) || times.is_sorted_by(|a, b| a > b) && frames > parts {

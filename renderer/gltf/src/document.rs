@@ -301,8 +301,7 @@ fn check_extensions(
         return Err(error(path, "the document", message).help(remedy(name)));
     }
     for name in root.extensions_used.iter().filter(is_unknown) {
-        let message =
-            format!("{}: the extension {name} is not supported", path.display());
+        let message = format!("{}: the extension {name} is not supported", path.display());
         diagnostics.warn(None, message, "the asset without it")?;
     }
     Ok(())

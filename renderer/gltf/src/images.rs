@@ -130,7 +130,8 @@ impl Images {
             };
             let codes = read_with(Path::new(""), Encoding::Linear, |_| Ok(bytes.clone()));
             let codes = codes.map_err(|error| {
-                let error = document.error(&element, format!("cannot be decoded: {}", error.problem));
+                let error =
+                    document.error(&element, format!("cannot be decoded: {}", error.problem));
                 error.help("export the image again")
             })?;
             let file = image.uri.as_deref().filter(|uri| !uri.starts_with("data:"));
@@ -175,7 +176,11 @@ fn encode(image: &Decoded, content: Content, mirror: [bool; 2]) -> Vec<u8> {
     let grey = |x: u32, y: u32| match content {
         Content::Channel(3) => code(opacity(x, y)),
         Content::Mask { factor, cutoff } => {
-            if factor * opacity(x, y) >= cutoff { 255 } else { 0 }
+            if factor * opacity(x, y) >= cutoff {
+                255
+            } else {
+                0
+            }
         }
         Content::Channel(channel) => code(codes.rgb(x, y)[channel]),
         _ => 0,

@@ -220,8 +220,7 @@ impl Writer<'_, '_> {
         }
         if let Some(info) = &m.normal_texture {
             let scale = info.scale.unwrap_or(1.0);
-            let content =
-                if scale == 1.0 { Content::Original } else { Content::Normals(scale) };
+            let content = if scale == 1.0 { Content::Original } else { Content::Normals(scale) };
             let file = self.textures.unmapped("a normal map", info, content)?;
             let _ = write!(self.textures.text, "\n  \"string normalmap\" \"{file}\"");
         }
@@ -242,7 +241,8 @@ impl Writer<'_, '_> {
             Some("BLEND") => None,
             _ => return Ok(()),
         };
-        let texture = texture.map(|info| self.textures.opacity(info, factor, cutoff)).transpose()?;
+        let texture =
+            texture.map(|info| self.textures.opacity(info, factor, cutoff)).transpose()?;
         translated.shape = match (texture.flatten(), cutoff) {
             (Some(name), _) => format!(" \"texture alpha\" \"{name}\""),
             (None, Some(cutoff)) if factor >= cutoff => String::new(),
@@ -320,7 +320,8 @@ impl Writer<'_, '_> {
         let transmits = e.transmission.as_ref().is_some_and(|e| e.transmission_factor > 0.0);
         let diffuse = e.diffuse_transmission.as_ref();
         let scatters = diffuse.is_some_and(|e| e.diffuse_transmission_factor > 0.0);
-        (transmits || scatters) && e.volume.as_ref().is_some_and(|volume| volume.thickness_factor > 0.0)
+        (transmits || scatters)
+            && e.volume.as_ref().is_some_and(|volume| volume.thickness_factor > 0.0)
     }
 
     /// Writes clear, smooth glass as pbrt's `dielectric`, which has no roughness at all, and disperses
@@ -330,9 +331,9 @@ impl Writer<'_, '_> {
         let pbr = &m.pbr_metallic_roughness;
         let is_clear = self.is_volume()
             && vertex_colours.is_none()
-            && e.transmission.as_ref().is_some_and(|e| {
-                e.transmission_factor == 1.0 && e.transmission_texture.is_none()
-            })
+            && e.transmission
+                .as_ref()
+                .is_some_and(|e| e.transmission_factor == 1.0 && e.transmission_texture.is_none())
             && pbr.roughness_factor == 0.0
             && pbr.metallic_factor == 0.0
             && pbr.base_color_factor[..3] == [1.0; 3]

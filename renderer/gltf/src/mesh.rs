@@ -40,8 +40,7 @@ pub(crate) fn read(
     }
     let mode = primitive.mode.unwrap_or(4);
     if mode < 4 {
-        let message =
-            format!("{}: {name} consists of points or lines", document.path.display());
+        let message = format!("{}: {name} consists of points or lines", document.path.display());
         diagnostics.warn(None, message, "it is ignored")?;
         return Ok(None);
     }
@@ -118,9 +117,7 @@ pub(crate) fn read(
     }
     let triangles = match (mode, indices.as_slice()) {
         (5, indices) => strip(indices),
-        (6, [first, rest @ ..]) => {
-            rest.windows(2).map(|edge| [edge[0], edge[1], *first]).collect()
-        }
+        (6, [first, rest @ ..]) => rest.windows(2).map(|edge| [edge[0], edge[1], *first]).collect(),
         (_, indices) => indices.as_chunks::<3>().0.to_vec(),
     };
     Ok(Some(Triangles { positions, normals, uvs, colours, triangles }))
@@ -212,7 +209,8 @@ impl Triangles {
         pick(&mut self.normals, &corners);
         pick(&mut self.uvs, &corners);
         pick(&mut self.colours, &corners);
-        self.triangles = (0..corners.len() as u32 / 3).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+        self.triangles =
+            (0..corners.len() as u32 / 3).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
     }
 
     /// Replaces normals of length 0, which no normal can be made of, by those of a face.
@@ -339,7 +337,8 @@ mod tests {
             let (x0, y0) = (x.floor(), y.floor());
             let (s, t) = (x - x0, y - y0);
             let texel = |dx: usize, dy: usize| {
-                let (x, y) = ((x0 as usize + dx).min(width - 1), (y0 as usize + dy).min(height - 1));
+                let (x, y) =
+                    ((x0 as usize + dx).min(width - 1), (y0 as usize + dy).min(height - 1));
                 3.0 * f64::from(texels[y * width + x][1]) - 1.0
             };
             (1.0 - s) * (1.0 - t) * texel(0, 0)

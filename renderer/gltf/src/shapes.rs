@@ -75,8 +75,10 @@ impl Shapes {
             let transforms: Vec<DAffine3> =
                 transforms.into_iter().filter(|t| t.matrix3.determinant() != 0.0).collect();
             if transforms.is_empty() {
-                let message =
-                    format!("{}: {user} has a scale of 0, or no instances", document.path.display());
+                let message = format!(
+                    "{}: {user} has a scale of 0, or no instances",
+                    document.path.display()
+                );
                 context.diagnostics.warn(None, message, "it is invisible")?;
                 continue;
             }
@@ -120,7 +122,8 @@ impl Shapes {
         for transform in transforms {
             let Some([min, max]) = bounds else { continue };
             for corner in 0..8 {
-                let pick = |axis: usize| if corner >> axis & 1 == 0 { min[axis] } else { max[axis] };
+                let pick =
+                    |axis: usize| if corner >> axis & 1 == 0 { min[axis] } else { max[axis] };
                 let p = transform.transform_point3(DVec3::new(pick(0), pick(1), pick(2)));
                 let [low, high] = self.bounds.unwrap_or([p, p]);
                 self.bounds = Some([low.min(p), high.max(p)]);
@@ -182,9 +185,7 @@ impl Shapes {
     ) -> Result<(), SceneError> {
         let document = &*context.document;
         let schema = match material {
-            Some(index) => {
-                Some(document.get(&document.root.materials, "material", index, name)?)
-            }
+            Some(index) => Some(document.get(&document.root.materials, "material", index, name)?),
             None => None,
         };
         let coordinates = schema.and_then(materials::uses);

@@ -88,20 +88,14 @@ fn error(json: &str) -> SceneError {
 fn mean_pixel(json: &str, options: &Options) -> [f32; 3] {
     let (translation, warnings) = translated(json, options).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
-    let overrides = Overrides {
-        spp: Some(64),
-        resolution: Some((4, 4)),
-        ..Overrides::default()
-    };
+    let overrides = Overrides { spp: Some(64), resolution: Some((4, 4)), ..Overrides::default() };
     let mut diagnostics = Diagnostics::default();
     let loaded = load_source(&translation.source(), &[], &overrides, &mut diagnostics)
         .unwrap_or_else(|error| panic!("{error}\n{}", translation.text()));
     assert!(diagnostics.warnings().is_empty(), "{:?}", diagnostics.warnings());
     let rendering = render(&loaded.scene, &loaded.settings, &RenderOptions::default()).unwrap();
     let pixels = &rendering.image.radiance;
-    std::array::from_fn(|k| {
-        pixels.iter().map(|pixel| pixel[k]).sum::<f32>() / pixels.len() as f32
-    })
+    std::array::from_fn(|k| pixels.iter().map(|pixel| pixel[k]).sum::<f32>() / pixels.len() as f32)
 }
 
 fn assert_near(found: [f32; 3], expected: [f32; 3], tolerance: f32) {
@@ -155,7 +149,8 @@ fn lights_have_photometric_units() {
     // Illuminance I/d² at the centre, less towards the edge of the picture.
     assert_near(mean_pixel(&json, &Options::default()), [1.0; 3], 0.06);
     let spot = nodes(r#"{"type":"spot","intensity":12.5663706,"spot":{"outerConeAngle":0.7}}"#);
-    let text = text(&document(&format!("{SQUARE},{CAMERA},{spot},{material}")), &Options::default());
+    let text =
+        text(&document(&format!("{SQUARE},{CAMERA},{spot},{material}")), &Options::default());
     assert!(text.contains("\"point3 to\" [0 0 1]"), "{text}");
     assert!(text.contains("\"float coneangle\" 40.1"), "{text}");
 }
@@ -173,7 +168,8 @@ fn vertex_colours_are_interpolated() {
     let json = document(&format!("{mesh},{CAMERA},{nodes},{material}"));
     // The mean of two triangles: red, green and blue; red, blue and white. The picture shows a
     // square whose sides are 1.056 times those of the mesh.
-    let expected = [0.5 * (1.0 / 3.0 + 2.0 / 3.0), 0.5 * (2.0 / 3.0), 0.5 * (1.0 / 3.0 + 2.0 / 3.0)];
+    let expected =
+        [0.5 * (1.0 / 3.0 + 2.0 / 3.0), 0.5 * (2.0 / 3.0), 0.5 * (1.0 / 3.0 + 2.0 / 3.0)];
     let area = (0.38 / (4.0 * 0.1f32.tan())).powi(2);
     assert_near(mean_pixel(&json, &Options::default()), expected.map(|x| x * area), 0.05);
 }
@@ -204,9 +200,8 @@ fn animations_move_nodes_at_a_time() {
     let animation = r#""animations":[{"name":"walk","channels":[
         {"sampler":0,"target":{"node":0,"path":"translation"}}],
         "samplers":[{"input":6,"output":7}]}]"#;
-    let json = document(&format!(
-        r#"{SQUARE},"nodes":[{{"mesh":0}}],"materials":[{{}}],{animation}"#
-    ));
+    let json =
+        document(&format!(r#"{SQUARE},"nodes":[{{"mesh":0}}],"materials":[{{}}],{animation}"#));
     for (time, x) in [(None, 0.0), (Some(0.5), 1.0), (Some(9.0), 4.0)] {
         let text = text(&json, &Options { time, ..Options::default() });
         assert!(text.contains(&format!("0 0 1 0 {x} 0 0 1]")), "{time:?}: {text}");
@@ -358,8 +353,7 @@ fn textures_are_mapped_and_split() {
         translated(&document(&format!("{mesh},{rest}")), &Options::default()).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
     let names: Vec<&str> = translation.files.keys().map(String::as_str).collect();
-    let expected =
-        ["map-blue.png", "map-green.png", "map-mask-1-0.5.png", "map.png", "mesh0.ply"];
+    let expected = ["map-blue.png", "map-green.png", "map-mask-1-0.5.png", "map.png", "mesh0.ply"];
     assert_eq!(names, expected);
     let text = translation.text();
     for part in [
@@ -394,14 +388,21 @@ fn invalid_documents_are_errors_that_name_the_element() {
             "uses KHR_draco_mesh_compression",
         ),
         (
-            document(r#""nodes":[{"name":"a","children":[1]},{"children":[0]}],
-                "scenes":[{"nodes":[0]}]"#),
+            document(
+                r#""nodes":[{"name":"a","children":[1]},{"children":[0]}],
+                "scenes":[{"nodes":[0]}]"#,
+            ),
             "node 0 \"a\" is a child of node 1",
         ),
         (document(r#""nodes":[{"children":[5]}]"#), "node 0 refers to node 5"),
         (document(r#""nodes":[{"mesh":0}]"#), "node 0 refers to mesh 0"),
-        (document(r#""nodes":[{"scale":[1e300,1e300,1e300],"children":[1]},
-            {"scale":[1e300,1e300,1e300]}]"#), "not finite"),
+        (
+            document(
+                r#""nodes":[{"scale":[1e300,1e300,1e300],"children":[1]},
+            {"scale":[1e300,1e300,1e300]}]"#,
+            ),
+            "not finite",
+        ),
         (
             document(r#""nodes":[{"extensions":{"KHR_lights_punctual":{"light":1}}}]"#),
             "refers to light 1",

@@ -74,7 +74,9 @@ impl MaterialTextures<'_, '_> {
                 None => "has no image".into(),
             };
             let remedy = extension.map_or("export the asset again".into(), |name| remedy(name));
-            document.error(&format!("texture {} of {}", info.index, self.user), problem).help(remedy)
+            document
+                .error(&format!("texture {} of {}", info.index, self.user), problem)
+                .help(remedy)
         })
     }
 
@@ -142,13 +144,7 @@ impl MaterialTextures<'_, '_> {
         images.file(document, files, image, &self.user, content, mirror)
     }
 
-    fn declare(
-        &mut self,
-        parameter: &str,
-        kind: &str,
-        file: &str,
-        parameters: &str,
-    ) -> String {
+    fn declare(&mut self, parameter: &str, kind: &str, file: &str, parameters: &str) -> String {
         let name = format!("{}.{parameter}", self.name);
         let _ = writeln!(
             self.text,

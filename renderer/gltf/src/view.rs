@@ -132,13 +132,7 @@ impl View {
         View::written(centre + distance * back, [right, up, back], distance, &projection, 4.0 / 3.0)
     }
 
-    fn written(
-        eye: DVec3,
-        axes: [DVec3; 3],
-        distance: f64,
-        projection: &str,
-        aspect: f64,
-    ) -> View {
+    fn written(eye: DVec3, axes: [DVec3; 3], distance: f64, projection: &str, aspect: f64) -> View {
         let [_, up, back] = axes;
         let target = eye - distance * back;
         let mut text = String::new();

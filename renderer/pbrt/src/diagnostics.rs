@@ -26,7 +26,12 @@ pub struct Source {
 impl Source {
     /// Creates a source from a file, plain or gzip-compressed. Errors read it again for display.
     pub fn file(path: impl Into<PathBuf>) -> Arc<Source> {
-        Arc::new(Source { path: path.into(), text: None, origins: Vec::new(), files: Arc::default() })
+        Arc::new(Source {
+            path: path.into(),
+            text: None,
+            origins: Vec::new(),
+            files: Arc::default(),
+        })
     }
 
     /// Creates a source from text in memory; `name` serves as its path.

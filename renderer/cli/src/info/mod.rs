@@ -84,9 +84,10 @@ fn unknown(error: ImageError) -> Error {
     match error.problem {
         lightbound_image::Problem::UnknownFormat => Error::Data {
             message: format!("{}: neither a scene nor an image", error.path.display()),
-            help: "name a scene that ends in .pbrt, .pbrt.gz, .gltf or .glb, or an image: EXR, PFM, \
+            help:
+                "name a scene that ends in .pbrt, .pbrt.gz, .gltf or .glb, or an image: EXR, PFM, \
                    HDR, PNG, JPEG or TGA"
-                .into(),
+                    .into(),
         },
         _ => Error::Image(error),
     }

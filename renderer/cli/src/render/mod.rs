@@ -304,8 +304,8 @@ fn render_scene(
     let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let gltf = args.gltf.options(None);
-    let loaded =
-        lightbound_gltf::load(source, &gltf, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+    let loaded = lightbound_gltf::load(source, &gltf, shaders, &args.overrides(), &mut diagnostics)
+        .and_then(|loaded| {
             let method = loaded.settings.integrator.method.name();
             if let Some(reason) = loaded.scene.why_black(method) {
                 diagnostics.warn(None, reason, "the image is black")?;

@@ -9,8 +9,8 @@ use super::positions::{PositionArgs, is_field};
 use super::{
     Assignment, DISPLACE, SourceArgs, is_stdin, output, parse_assignment, parse_text, values,
 };
-use crate::gltf::GltfArgs;
 use crate::console::ProgressFormat;
+use crate::gltf::GltfArgs;
 use crate::numbers::integer;
 use crate::render::{
     self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, parse_exposure, render_source,

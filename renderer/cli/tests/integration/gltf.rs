@@ -43,7 +43,10 @@ fn wrong_options_are_errors() {
     fs::write(&broken, b"glTF\x02\0\0\0\xff\0\0\0").unwrap();
     let mut command = lightbound(&["render", "-q", "-o", "x.exr"]);
     command.arg(&broken).current_dir(folder.path());
-    assert_input_error(&mut command, &["broken.glb: the GLB has 12 bytes instead of 255", "copy it"]);
+    assert_input_error(
+        &mut command,
+        &["broken.glb: the GLB has 12 bytes instead of 255", "copy it"],
+    );
     let mut command = lightbound(&["import", "-o", "x.exr"]);
     command.arg(asset()).current_dir(folder.path());
     assert_input_error(&mut command, &["`x.exr`: its name does not end in .pbrt"]);

@@ -68,8 +68,7 @@ fn metal_matches_appendix_b() {
 
 #[test]
 fn anisotropy_matches_its_extension() {
-    let set: Set =
-        &[("metallic", &[1.0]), ("roughness", &[0.5]), ("anisotropy", &[0.6])];
+    let set: Set = &[("metallic", &[1.0]), ("roughness", &[0.5]), ("anisotropy", &[0.6])];
     compare(set, |wi, wo, _| facets(wi, wo, [0.25 + 0.75 * 0.36, 0.25]).0);
     // Turned by a right angle, the axes change places.
     let turned: Set = &[

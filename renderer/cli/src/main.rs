@@ -182,7 +182,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Render a scene file to an image
-    Render(render::Args),
+    Render(Box<render::Args>),
     /// Merge parts of an image: ranges of samples, crops
     Merge(merge::Args),
     /// Measure the error of an image against a reference, and fail if it exceeds limits

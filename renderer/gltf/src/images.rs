@@ -175,13 +175,7 @@ fn encode(image: &Decoded, content: Content, mirror: [bool; 2]) -> Vec<u8> {
     let is_grey = matches!(content, Content::Channel(_) | Content::Mask { .. });
     let grey = |x: u32, y: u32| match content {
         Content::Channel(3) => code(opacity(x, y)),
-        Content::Mask { factor, cutoff } => {
-            if factor * opacity(x, y) >= cutoff {
-                255
-            } else {
-                0
-            }
-        }
+        Content::Mask { factor, cutoff } => 255 * u8::from(factor * opacity(x, y) >= cutoff),
         Content::Channel(channel) => code(codes.rgb(x, y)[channel]),
         _ => 0,
     };

@@ -10,6 +10,9 @@ use crate::view::clean;
 use glam::DVec3;
 use lightbound_pbrt::SceneError;
 
+/// Largest angle of a cone, with a margin for numbers that were written with few digits.
+const MAX_ANGLE: f32 = std::f32::consts::FRAC_PI_2 + 1e-4;
+
 /// Returns the lights of a scene, and whether there are any.
 pub(crate) fn translate(
     document: &Document,
@@ -35,7 +38,7 @@ pub(crate) fn translate(
                 let spot = light.spot.as_ref();
                 let outer = spot.map_or(std::f32::consts::FRAC_PI_4, |spot| spot.outer_cone_angle);
                 let inner = spot.map_or(0.0, |spot| spot.inner_cone_angle);
-                if !(outer > 0.0 && outer <= 1.5708 && (0.0..=outer).contains(&inner)) {
+                if !(outer > 0.0 && outer <= MAX_ANGLE && (0.0..=outer).contains(&inner)) {
                     let problem = format!("has the cone angles {inner} and {outer}");
                     let error = document.error(&element, problem);
                     return Err(error.help("give 0 ≤ innerConeAngle ≤ outerConeAngle ≤ π/2"));

@@ -261,7 +261,7 @@ impl Writer<'_, '_> {
         texture: Option<&TextureInfo>,
     ) -> Result<Option<String>, SceneError> {
         let largest = factor.iter().fold(0.0f32, |a, &b| a.max(b));
-        if !(largest * strength > 0.0) {
+        if largest * strength <= 0.0 {
             return Ok(None);
         }
         let sides = if self.m.double_sided { " \"bool twosided\" true" } else { "" };

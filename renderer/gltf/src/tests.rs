@@ -78,7 +78,7 @@ fn text(json: &str, options: &Options) -> String {
 }
 
 fn error(json: &str) -> SceneError {
-    let error = translated(json, &Options::default()).err().expect("it is invalid");
+    let error = translated(json, &Options::default()).expect_err("it is invalid");
     assert!(error.to_string().starts_with("test.gltf: "), "{error}");
     assert!(error.remedy().is_some(), "{error}");
     error

@@ -88,7 +88,7 @@ fn error(json: &str) -> SceneError {
 fn mean_pixel(json: &str, options: &Options) -> [f32; 3] {
     let (translation, warnings) = translated(json, options).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
-    let overrides = Overrides { spp: Some(64), resolution: Some((4, 4)), ..Overrides::default() };
+    let overrides = Overrides { spp: Some(16), resolution: Some((16, 16)), ..Overrides::default() };
     let mut diagnostics = Diagnostics::default();
     let loaded = load_source(&translation.source(), &[], &overrides, &mut diagnostics)
         .unwrap_or_else(|error| panic!("{error}\n{}", translation.text()));
@@ -159,19 +159,20 @@ fn lights_have_photometric_units() {
 fn vertex_colours_are_interpolated() {
     let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"COLOR_0":5},
         "indices":2,"material":0}]}]"#;
-    let nodes = r#""nodes":[{"mesh":0,"scale":[0.38,0.38,1]},{"camera":0,"translation":[0,0,4]},
+    let nodes = r#""nodes":[{"mesh":0},{"camera":0,"translation":[0,0,4]},
         {"extensions":{"KHR_lights_punctual":{"light":0}}}],
         "extensions":{"KHR_lights_punctual":{"lights":[
         {"type":"directional","intensity":3.14159265}]}}"#;
     let material = r#""materials":[{"pbrMetallicRoughness":{"metallicFactor":0},
         "extensions":{"KHR_materials_specular":{"specularFactor":0}}}]"#;
     let json = document(&format!("{mesh},{CAMERA},{nodes},{material}"));
-    // The mean of two triangles: red, green and blue; red, blue and white. The picture shows a
-    // square whose sides are 1.056 times those of the mesh.
-    let expected =
-        [0.5 * (1.0 / 3.0 + 2.0 / 3.0), 0.5 * (2.0 / 3.0), 0.5 * (1.0 / 3.0 + 2.0 / 3.0)];
-    let area = (0.38 / (4.0 * 0.1f32.tan())).powi(2);
-    assert_near(mean_pixel(&json, &Options::default()), expected.map(|x| x * area), 0.05);
+    // The picture shows the middle of two triangles, of red, green and blue, and of red, blue and
+    // white: up to the coordinate f. The colour is linear in each, so their means are the colours at
+    // the centroids, where the vertex off the diagonal has the weight f/3, and each of the others
+    // (1 − f/3)/2.
+    let f = 4.0 * 0.1f32.tan();
+    let expected = [0.5, f / 3.0, 0.5];
+    assert_near(mean_pixel(&json, &Options::default()), expected, 0.05);
 }
 
 #[test]

@@ -223,6 +223,12 @@ fn outer_cosine(cosine: f32, b: Base) -> f32 {
     return select(cosine, sqrt(max(outer2, 0.0)), b.inside);
 }
 
+/// The reflectance of the dielectric without a film; 1 for total reflection.
+fn dielectric_reflectance(cosine: f32, b: Base) -> vec3f {
+    let outer = outer_cosine(cosine, b);
+    return select(schlick(b.f0, b.f90, outer), vec3f(1.0), b.inside && outer <= 0.0);
+}
+
 /// Sensitivity to red, green and blue for a path difference in nanometres and a phase shift:
 /// Gaussian fits of Belcour and Barla 2017, converted from XYZ to linear sRGB.
 fn sensitivity(path: f32, shift: vec3f) -> vec3f {
@@ -268,9 +274,8 @@ struct Reflectance {
 }
 
 fn reflectance(cosine: f32, b: Base, m: Material) -> Reflectance {
-    let outer = outer_cosine(cosine, b);
     var r: Reflectance;
-    r.dielectric = schlick(b.f0, b.f90, outer);
+    r.dielectric = dielectric_reflectance(cosine, b);
     r.metal = schlick(b.color, vec3f(1.0), cosine);
     if m.iridescence > 0.0 {
         let weight = select(m.iridescence, 0.0, b.inside);
@@ -286,7 +291,7 @@ fn dielectric_albedo(f: Facets, b: Base, m: Material) -> f32 {
     if m.iridescence > 0.0 {
         e = mix(e, film_fresnel(f.cosine, b.f0, m) * (f.a + f.b), m.iridescence);
     }
-    let inner = schlick(b.f0, b.f90, outer_cosine(f.cosine, b));
+    let inner = dielectric_reflectance(f.cosine, b);
     return min(largest(select(e, max(e, inner), b.inside)), 1.0);
 }
 

@@ -112,14 +112,14 @@ fn emission_is_the_pixel() {
         "pbrMetallicRoughness":{"baseColorFactor":[0,0,0,1],"metallicFactor":1}}]"#;
     let json = document(&format!("{SQUARE},{CAMERA},{nodes},{material}"));
     assert_near(mean_pixel(&json, &Options::default()), [2.0, 1.0, 4.0], 1e-3);
-    // From behind, nothing is emitted; a scale of −1 along z turns the square around.
+    // From behind, nothing is emitted.
     let behind = nodes.replace(r#"{"mesh":0}"#, r#"{"mesh":0,"rotation":[0,1,0,0]}"#);
     let json = document(&format!("{SQUARE},{CAMERA},{behind},{material}"));
     assert!(mean_pixel(&json, &Options::default())[0] < 0.01);
 }
 
 #[test]
-fn unlit_surfaces_and_constant_vertex_colours_show_their_colours() {
+fn unlit_surfaces_show_their_colours() {
     let nodes = r#""nodes":[{"mesh":0},{"camera":0,"translation":[0,0,4]}]"#;
     let material = r#""materials":[{"extensions":{"KHR_materials_unlit":{}},
         "pbrMetallicRoughness":{"baseColorFactor":[0.2,0.4,0.8,1]}}]"#;
@@ -129,8 +129,7 @@ fn unlit_surfaces_and_constant_vertex_colours_show_their_colours() {
 
 #[test]
 fn lights_have_photometric_units() {
-    // A black dielectric without reflection, and one that transmits diffusely, has a known value: a
-    // white one reflects E cos/π.
+    // A white dielectric without reflections has the radiance E cos θ/π.
     let nodes = |light: &str| {
         format!(
             r#""nodes":[{{"mesh":0}},{{"camera":0,"translation":[0,0,4]}},

@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Whether the name of a file is that of a scene.
 pub fn is_scene_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    name.ends_with(".pbrt") || name.ends_with(".pbrt.gz")
+    [".pbrt", ".pbrt.gz", ".gltf", ".glb"].iter().any(|end| name.ends_with(end))
 }
 
 /// Reads an image file, or an image from stdin, without decoding it.

@@ -10,7 +10,9 @@ mod console;
 mod contents;
 mod convert;
 mod falsecolor;
+mod gltf;
 mod help;
+mod import;
 mod info;
 mod input;
 mod interrupt;
@@ -148,7 +150,7 @@ impl Error {
     }
 }
 
-/// Renders pbrt-v4 scenes on the CPU; compiles materials written in WGSL
+/// Renders pbrt-v4 scenes and glTF assets on the CPU; compiles materials written in WGSL
 #[derive(Debug, Parser)]
 #[command(
     name = "lightbound",
@@ -157,6 +159,7 @@ impl Error {
     after_help = "\
 Examples:
   lightbound render scene.pbrt -o picture.exr
+  lightbound render helmet.glb -o helmet.png
   lightbound compare picture.exr reference.exr
   lightbound shader preview ward -o ward.png
   lightbound help shader bound                    (help on any command; -h is shorter)
@@ -179,13 +182,15 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Render a scene file to an image
-    Render(render::Args),
+    Render(Box<render::Args>),
     /// Merge parts of an image: ranges of samples, crops
     Merge(merge::Args),
     /// Measure the error of an image against a reference, and fail if it exceeds limits
     Compare(compare::Args),
     /// Draw a layer of an image in false colours, with a scale
     Falsecolor(falsecolor::Args),
+    /// Write a glTF asset as a pbrt scene with meshes and images
+    Import(import::Args),
     /// Tell what a scene or an image contains, without rendering
     Info(info::Args),
     /// Convert an image: format, size, exposure, tone mapping, layer
@@ -215,6 +220,7 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Falsecolor(args) => falsecolor::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Bounds(args) => bounds::run(&args),

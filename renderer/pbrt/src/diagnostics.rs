@@ -7,7 +7,7 @@
 use lightbound_shader::ShaderError;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,17 +19,25 @@ pub struct Source {
     text: Option<Vec<u8>>,
     /// For generated text: the first line and the origin of each part.
     origins: Vec<(u32, String)>,
+    /// For generated text: files that it refers to, by their paths.
+    files: Arc<BTreeMap<PathBuf, Vec<u8>>>,
 }
 
 impl Source {
     /// Creates a source from a file, plain or gzip-compressed. Errors read it again for display.
     pub fn file(path: impl Into<PathBuf>) -> Arc<Source> {
-        Arc::new(Source { path: path.into(), text: None, origins: Vec::new() })
+        Arc::new(Source {
+            path: path.into(),
+            text: None,
+            origins: Vec::new(),
+            files: Arc::default(),
+        })
     }
 
     /// Creates a source from text in memory; `name` serves as its path.
     pub fn memory(name: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Arc<Source> {
-        Arc::new(Source { path: name.into(), text: Some(text.into()), origins: Vec::new() })
+        let text = Some(text.into());
+        Arc::new(Source { path: name.into(), text, origins: Vec::new(), files: Arc::default() })
     }
 
     /// Creates a source from generated text: parts of complete lines, each with its origin, such as
@@ -44,7 +52,27 @@ impl Source {
             line += part.lines().count() as u32;
             text += &part;
         }
-        Arc::new(Source { path: name.into(), text: Some(text.into()), origins })
+        let text = Some(text.into());
+        Arc::new(Source { path: name.into(), text, origins, files: Arc::default() })
+    }
+
+    /// Adds files that are read from memory instead of the disk, by their names relative to the
+    /// folder of the source.
+    #[must_use]
+    pub fn with_files(&self, files: BTreeMap<String, Vec<u8>>) -> Arc<Source> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let files = files.into_iter().map(|(name, content)| (folder.join(name), content));
+        Arc::new(Source {
+            path: self.path.clone(),
+            text: self.text.clone(),
+            origins: self.origins.clone(),
+            files: Arc::new(files.collect()),
+        })
+    }
+
+    /// Returns the files in memory by their paths.
+    pub(crate) fn files(&self) -> &Arc<BTreeMap<PathBuf, Vec<u8>>> {
+        &self.files
     }
 
     /// Returns the origin of a line of generated text.

@@ -4,10 +4,13 @@
 //! scene was built from. It covers the files' contents (BLAKE3) and their names relative to the
 //! scene's folder, but neither the path of that folder nor the name of the main file. The same
 //! scene on another machine has the same hash.
+//!
+//! Files may be in memory: those of a scene that was translated from another format.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The files read for a scene.
 #[derive(Clone, Debug, Default)]
@@ -18,12 +21,19 @@ pub struct InputFiles {
     files: BTreeSet<(String, [u8; 32])>,
     /// Paths of these files, except the main one.
     paths: BTreeSet<PathBuf>,
+    /// Files in memory by their paths, which are read instead of those on the disk.
+    memory: Arc<BTreeMap<PathBuf, Vec<u8>>>,
 }
 
 impl InputFiles {
     /// Creates an empty record for a scene in `folder`.
     pub fn new(folder: &Path) -> InputFiles {
         InputFiles { folder: folder.into(), ..InputFiles::default() }
+    }
+
+    /// Lets files be read from memory, by their paths.
+    pub fn with_memory(self, memory: Arc<BTreeMap<PathBuf, Vec<u8>>>) -> InputFiles {
+        InputFiles { memory, ..self }
     }
 
     /// Records the main file's text.
@@ -38,6 +48,11 @@ impl InputFiles {
         self.paths.insert(path.into());
     }
 
+    /// Adds the path of a file whose content is part of the others: one that they were made from.
+    pub fn add_origin(&mut self, path: PathBuf) {
+        self.paths.insert(path);
+    }
+
     /// Iterates over the paths of all recorded files except the main one.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
@@ -45,7 +60,10 @@ impl InputFiles {
 
     /// Reads a file and records it.
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
-        let content = std::fs::read(path)?;
+        let content = match self.memory.get(path) {
+            Some(content) => content.clone(),
+            None => std::fs::read(path)?,
+        };
         self.add(path, &content);
         Ok(content)
     }
@@ -72,6 +90,15 @@ impl InputFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_in_memory_come_first() {
+        let files = BTreeMap::from([(PathBuf::from("/no/such"), vec![1, 2])]);
+        let mut inputs = InputFiles::new(Path::new("/no")).with_memory(Arc::new(files));
+        assert_eq!(inputs.read(Path::new("/no/such")).unwrap(), [1, 2]);
+        assert!(inputs.read(Path::new("/no/other")).is_err());
+        assert_eq!(inputs.paths().collect::<Vec<_>>(), [Path::new("/no/such")]);
+    }
 
     #[test]
     fn hash_depends_on_relative_names_and_contents_only() {

@@ -7,7 +7,7 @@ use lightbound::settings::MethodName;
 use lightbound::{RenderSettings, Scene as CoreScene};
 use lightbound_image::Crop;
 use lightbound_pbrt::build::NamedShader;
-use lightbound_pbrt::{Diagnostics, Overrides, SceneError, Source, load_source};
+use lightbound_pbrt::{Diagnostics, Overrides, SceneError, Source};
 use lightbound_shader::Shader;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -186,7 +186,10 @@ fn read(
     strict: bool,
 ) -> PyResult<Scene> {
     let mut diagnostics = Diagnostics::new(strict);
-    let loaded = py.detach(|| load_source(source, shaders, overrides, &mut diagnostics));
+    let loaded = py.detach(|| {
+        let options = lightbound_gltf::Options::default();
+        lightbound_gltf::load(source, &options, shaders, overrides, &mut diagnostics)
+    });
     let loaded = loaded.and_then(|loaded| {
         check_light(&loaded.scene, &loaded.settings, &mut diagnostics)?;
         Ok(loaded)

@@ -27,7 +27,7 @@ counted, and excluded from the others, as is the depth of pixels without a surfa
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Scenes (.pbrt, .pbrt.gz), images (EXR, PFM, HDR, PNG, JPEG, TGA), parts and checkpoints; -
+    /// Scenes (.pbrt, .pbrt.gz, .gltf, .glb), images (EXR, PFM, HDR, PNG, JPEG, TGA), parts and checkpoints; -
     /// reads stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -84,9 +84,10 @@ fn unknown(error: ImageError) -> Error {
     match error.problem {
         lightbound_image::Problem::UnknownFormat => Error::Data {
             message: format!("{}: neither a scene nor an image", error.path.display()),
-            help: "name a scene that ends in .pbrt or .pbrt.gz, or an image: EXR, PFM, HDR, PNG, \
-                   JPEG or TGA"
-                .into(),
+            help:
+                "name a scene that ends in .pbrt, .pbrt.gz, .gltf or .glb, or an image: EXR, PFM, \
+                   HDR, PNG, JPEG or TGA"
+                    .into(),
         },
         _ => Error::Image(error),
     }

@@ -9,7 +9,8 @@ use crate::render::{AvailableLayers, film_layers, film_options};
 use lightbound::integrator;
 use lightbound::material::Material;
 use lightbound::medium::Medium;
-use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
+use lightbound_gltf::Options;
+use lightbound_pbrt::build::{LoadedScene, Overrides};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -35,7 +36,8 @@ impl SceneInfo {
     pub fn load(path: &Path, source: Arc<Source>, measures: bool) -> Result<SceneInfo, Error> {
         let before = memory::resident_bytes().filter(|_| measures);
         let mut diagnostics = Diagnostics::new(false);
-        let loaded = load_source(&source, &[], &Overrides::default(), &mut diagnostics)?;
+        let (options, overrides) = (Options::default(), Overrides::default());
+        let loaded = lightbound_gltf::load(&source, &options, &[], &overrides, &mut diagnostics)?;
         let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
         let after = memory::resident_bytes();
         let available = AvailableLayers::new(&*integrator, &loaded.scene);

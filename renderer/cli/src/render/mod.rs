@@ -12,6 +12,7 @@ mod shader_profile;
 mod work;
 
 use super::console::{self, Console, ProgressFormat, duration};
+use super::gltf::GltfArgs;
 use super::input;
 use super::interrupt::{Interrupt, Stage};
 use super::numbers::{choice, integer};
@@ -30,7 +31,7 @@ use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::{ColourSpace, MethodName, ShadowTerminator};
 use lightbound_image::Crop;
 use lightbound_image::write::save;
-use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides, load_source};
+use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
@@ -58,6 +59,8 @@ Examples:
   lightbound render manylights.pbrt --light-sampling material-tree
   lightbound render scene.pbrt --bsdf-sampling bounds
   lightbound render scene.pbrt --environment studio.hdr
+  lightbound render helmet.glb --environment studio.hdr -o helmet.png
+  lightbound render robot.glb --camera auto --time 1.5 -o robot.png
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
   lightbound render scene.pbrt -o picture.exr --spp 256 --keep-sums     and, for more samples:
@@ -68,8 +71,8 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz); - reads stdin, and file names in the
-    /// scene are then relative to the current folder
+    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz), or a glTF 2.0 asset (.gltf, .glb); -
+    /// reads a pbrt scene from stdin, and file names in it are then relative to the current folder
     pub scene: PathBuf,
 
     /// Render the frames A to B, including B, of a sequence of scene files
@@ -178,6 +181,9 @@ pub struct Args {
     /// scenes, its zenith is the axis that points up in the image.
     #[arg(long, value_name = "FILE", help_heading = "Image")]
     pub environment: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub gltf: GltfArgs,
 
     /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per
     /// pixel
@@ -288,6 +294,7 @@ fn render_scene(
 ) -> Result<Exit, Error> {
     let Session { console, ref interrupt, threads } = *session;
     interrupt.enter(Stage::Loading, None);
+    args.gltf.check(&args.scene)?;
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
     image_file::check_stdout(requested.as_ref(), stats_file.as_ref(), args)?;
@@ -296,8 +303,9 @@ fn render_scene(
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
-    let loaded =
-        load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+    let gltf = args.gltf.options(None);
+    let loaded = lightbound_gltf::load(source, &gltf, shaders, &args.overrides(), &mut diagnostics)
+        .and_then(|loaded| {
             let method = loaded.settings.integrator.method.name();
             if let Some(reason) = loaded.scene.why_black(method) {
                 diagnostics.warn(None, reason, "the image is black")?;

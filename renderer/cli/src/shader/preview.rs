@@ -10,6 +10,7 @@ use super::{
     Assignment, DISPLACE, SourceArgs, is_stdin, output, parse_assignment, parse_text, values,
 };
 use crate::console::ProgressFormat;
+use crate::gltf::GltfArgs;
 use crate::numbers::integer;
 use crate::render::{
     self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, parse_exposure, render_source,
@@ -259,6 +260,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let options = render::Args {
         scene: source.name().into(),
         frames: None,
+        gltf: GltfArgs::default(),
         output: Some(file),
         exposure: args.exposure,
         color_space: None,

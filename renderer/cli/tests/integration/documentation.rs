@@ -252,6 +252,7 @@ document_tests! {
     materials_runs: "docs/materials.md",
     pbrt_runs: "docs/pbrt.md",
     python_runs: "docs/python.md",
+    gltf_runs: "docs/gltf.md",
     parameters_of_pbrt_run: "docs/pbrt-support.md",
     rendering_runs: "docs/rendering.md",
 }

@@ -8,6 +8,7 @@ mod convert;
 mod documentation;
 mod falsecolor;
 mod frames;
+mod gltf;
 mod info;
 mod lightcuts;
 mod parts;

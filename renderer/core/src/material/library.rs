@@ -28,6 +28,7 @@ library! {
     "diffuse.wgsl",
     "diffuse_transmission.wgsl",
     "fractal.wgsl",
+    "gltf.wgsl",
     "hair.wgsl",
     "henyey_greenstein.wgsl",
     "isoward.wgsl",

@@ -1,6 +1,7 @@
 //! The kinds of input: for each, a corpus and the code that reads it.
 
 mod command;
+mod gltf;
 mod image;
 mod mesh;
 mod nanovdb;
@@ -19,6 +20,8 @@ use std::path::{Path, PathBuf};
 pub enum Kind {
     /// pbrt-v4 scenes, loaded and rendered
     Scene,
+    /// glTF assets, translated to scenes
+    Gltf,
     /// WGSL materials, compiled, evaluated and bounded
     Shader,
     /// PLY meshes
@@ -66,8 +69,9 @@ pub trait Reader {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Scene,
+        Kind::Gltf,
         Kind::Shader,
         Kind::Ply,
         Kind::Nanovdb,
@@ -87,7 +91,8 @@ impl Kind {
     /// Returns the syntax of the inputs.
     pub fn syntax(self) -> Syntax {
         match self {
-            Kind::Scene | Kind::Shader | Kind::Suite | Kind::Csv | Kind::Options => Syntax::Text,
+            Kind::Scene | Kind::Gltf | Kind::Shader => Syntax::Text,
+            Kind::Suite | Kind::Csv | Kind::Options => Syntax::Text,
             // The corpus of meshes has text and binary files; half of the latter is a text header.
             Kind::Ply => Syntax::Text,
             Kind::Nanovdb => Syntax::Sparse,
@@ -106,6 +111,7 @@ impl Kind {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Kind::Scene => Box::new(scene::Scenes::new()),
+            Kind::Gltf => Box::new(gltf::Assets),
             Kind::Shader => Box::new(shader::Shaders),
             Kind::Ply => Box::new(mesh::Meshes),
             Kind::Nanovdb => Box::new(nanovdb::Volumes::new()),

@@ -4,6 +4,7 @@
 
 mod cases;
 mod energy;
+mod gltf;
 mod hair;
 mod layered;
 mod microfacets;
@@ -113,14 +114,16 @@ impl TestMaterial {
     /// with its square.
     fn refractive_index(&self, w: Vec3) -> f32 {
         let members = self.shader.members();
-        let word: usize = members
-            .iter()
-            .take_while(|member| member.name != "eta")
-            .map(|member| member.size)
-            .sum();
+        let word = |name: &str| -> usize {
+            let before = members.iter().take_while(|member| member.name != name);
+            before.map(|member| member.size).sum()
+        };
+        let is_thin = self.parameters.get(word("thin_walled")).is_some_and(|&word| word != 0);
+        let word = if self.name.starts_with("gltf") { word("ior") } else { word("eta") };
         // Hair is outside on both sides: light leaves the fibre again.
         let is_interface = !self.name.starts_with("hair");
         let refracts = self.shader.sides() == SurfaceSides::Both
+            && !is_thin
             && word < self.parameters.len()
             && is_interface;
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[word]) } else { 1.0 }

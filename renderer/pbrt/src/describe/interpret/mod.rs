@@ -74,7 +74,7 @@ impl<'d> Interpreter<'d> {
         Interpreter {
             diagnostics,
             scene: Description {
-                inputs: InputFiles::new(&folder),
+                inputs: InputFiles::new(&folder).with_memory(source.files().clone()),
                 folder,
                 transform_times: [0.0, 1.0],
                 ..Description::default()

@@ -1,0 +1,229 @@
+//! Textures of materials as pbrt textures.
+//!
+//! A mesh has one set of texture coordinates. They are transformed in the mesh by the transform of
+//! the material's most particular texture: the normal map or the image of a light, which have no
+//! mapping in pbrt. Other textures get a mapping relative to it.
+
+use crate::document::{Document, remedy};
+use crate::files::{Files, Names};
+use crate::images::{Content, Images};
+use crate::schema::TextureInfo;
+use glam::{DAffine2, DMat2, DVec2};
+use lightbound_pbrt::{Diagnostics, SceneError};
+use std::fmt::Write;
+
+/// Texture coordinates of a material: their set, and a transform of them.
+pub(crate) type Coordinates = (usize, DAffine2);
+
+/// Returns the set of texture coordinates that a texture uses, and its transform.
+pub(crate) fn coordinates(info: &TextureInfo) -> Coordinates {
+    let Some(transform) = &info.extensions.transform else {
+        return (info.tex_coord, DAffine2::IDENTITY);
+    };
+    let (s, c) = (libm::sin(transform.rotation), libm::cos(transform.rotation));
+    let [sx, sy] = transform.scale;
+    let matrix2 = DMat2::from_cols(DVec2::new(c * sx, -s * sx), DVec2::new(s * sy, c * sy));
+    let translation = DVec2::from_array(transform.offset);
+    (transform.tex_coord.unwrap_or(info.tex_coord), DAffine2 { matrix2, translation })
+}
+
+/// What textures of a material refer to.
+pub(crate) struct Context<'a> {
+    pub document: &'a mut Document,
+    pub files: &'a mut Files,
+    pub images: &'a mut Images,
+    pub material_names: &'a mut Names,
+    pub diagnostics: &'a mut Diagnostics,
+}
+
+/// The textures of one material.
+pub(crate) struct MaterialTextures<'a, 'b> {
+    pub context: &'a mut Context<'b>,
+    /// The material in messages.
+    pub user: String,
+    /// The material in names of textures.
+    pub name: String,
+    pub coordinates: Coordinates,
+    /// Directives that declare the textures.
+    pub text: String,
+}
+
+/// An image with the mapping from the mesh's coordinates to its own.
+struct Mapped {
+    image: usize,
+    /// Wrap mode, filter and mapping, as parameters.
+    parameters: String,
+    mirror: [bool; 2],
+    is_plain: bool,
+}
+
+impl MaterialTextures<'_, '_> {
+    fn warn(&mut self, problem: &str, fallback: &str) -> Result<(), SceneError> {
+        let message = format!("{}: {} {problem}", self.context.document.path.display(), self.user);
+        self.context.diagnostics.warn(None, message, fallback)
+    }
+
+    /// Returns the image of a texture.
+    fn source(&self, info: &TextureInfo) -> Result<usize, SceneError> {
+        let document = &*self.context.document;
+        let texture = document.get(&document.root.textures, "texture", info.index, &self.user)?;
+        texture.source.ok_or_else(|| {
+            let extension = texture.extensions.keys().next();
+            let problem = match extension {
+                Some(name) => format!("has an image of {name} only"),
+                None => "has no image".into(),
+            };
+            let remedy = extension.map_or("export the asset again".into(), |name| remedy(name));
+            document
+                .error(&format!("texture {} of {}", info.index, self.user), problem)
+                .help(remedy)
+        })
+    }
+
+    fn mapped(&mut self, info: &TextureInfo) -> Result<Mapped, SceneError> {
+        let image = self.source(info)?;
+        let document = &*self.context.document;
+        let sampler = document.root.textures[info.index].sampler;
+        let sampler = document.sampler(sampler, &self.user)?;
+        let (set, transform) = coordinates(info);
+        if set != self.coordinates.0 {
+            let problem = format!(
+                "has textures with different coordinates, TEXCOORD_{} and TEXCOORD_{set}",
+                self.coordinates.0
+            );
+            self.warn(&problem, "those of the first for both")?;
+        }
+        // From the coordinates of the mesh to those of the texture, with v down, then up.
+        let mut relative = transform * self.coordinates.1.inverse();
+        let off_diagonal = relative.matrix2.x_axis.y.abs().max(relative.matrix2.y_axis.x.abs());
+        if off_diagonal > 1e-9 || !relative.is_finite() {
+            self.warn("has textures that are rotated differently", "no relative rotation")?;
+            relative = DAffine2::IDENTITY;
+        }
+        let scale = [relative.matrix2.x_axis.x, relative.matrix2.y_axis.y];
+        let offset = [relative.translation.x, 1.0 - relative.translation.y - scale[1]];
+        const REPEAT: u32 = 10497;
+        const MIRRORED: u32 = 33648;
+        const CLAMP: u32 = 33071;
+        let wraps = [sampler.wrap_s, sampler.wrap_t].map(|wrap| wrap.unwrap_or(REPEAT));
+        let mirror = wraps.map(|wrap| wrap == MIRRORED);
+        let clamps = wraps.map(|wrap| wrap == CLAMP);
+        if clamps[0] != clamps[1] {
+            self.warn("has a texture that is clamped along one axis only", "it is repeated")?;
+        }
+        let mut parameters = String::new();
+        if clamps == [true; 2] {
+            parameters += " \"string wrap\" \"clamp\"";
+        }
+        if sampler.mag_filter == Some(9728) {
+            parameters += " \"string filter\" \"point\"";
+        }
+        for (axis, name) in [(0, "u"), (1, "v")] {
+            // A mirrored image is twice as long. Its first half is at the left and at the top.
+            let half = if mirror[axis] { 0.5 } else { 1.0 };
+            let start = if mirror[axis] && axis == 1 { 0.5 } else { 0.0 };
+            let (scale, offset) = (half * scale[axis], half * offset[axis] + start);
+            if (scale - 1.0).abs() > 1e-9 {
+                let _ = write!(parameters, " \"float {name}scale\" {}", scale as f32);
+            }
+            if offset.abs() > 1e-9 {
+                let _ = write!(parameters, " \"float {name}delta\" {}", offset as f32);
+            }
+        }
+        let is_plain = parameters.is_empty() || parameters == " \"string filter\" \"point\"";
+        Ok(Mapped { image, parameters, mirror, is_plain })
+    }
+
+    fn file(
+        &mut self,
+        image: usize,
+        content: Content,
+        mirror: [bool; 2],
+    ) -> Result<String, SceneError> {
+        let Context { document, files, images, .. } = &mut *self.context;
+        images.file(document, files, image, &self.user, content, mirror)
+    }
+
+    fn declare(&mut self, parameter: &str, kind: &str, file: &str, parameters: &str) -> String {
+        let name = format!("{}.{parameter}", self.name);
+        let _ = writeln!(
+            self.text,
+            "Texture \"{name}\" \"{kind}\" \"imagemap\" \"string filename\" \"{file}\"{parameters}"
+        );
+        name
+    }
+
+    /// Declares a texture of colours, and returns its name.
+    pub fn colours(
+        &mut self,
+        parameter: &str,
+        info: &TextureInfo,
+        factor: [f32; 3],
+    ) -> Result<String, SceneError> {
+        let mapped = self.mapped(info)?;
+        let content = match factor == [1.0; 3] {
+            true => Content::Original,
+            false => Content::Tinted(factor),
+        };
+        let file = self.file(mapped.image, content, mapped.mirror)?;
+        Ok(self.declare(parameter, "spectrum", &file, &mapped.parameters))
+    }
+
+    /// Declares a texture of one channel times a factor, and returns its name.
+    pub fn channel(
+        &mut self,
+        parameter: &str,
+        info: &TextureInfo,
+        channel: usize,
+        factor: f32,
+        more: &str,
+    ) -> Result<String, SceneError> {
+        let mapped = self.mapped(info)?;
+        let file = self.file(mapped.image, Content::Channel(channel), mapped.mirror)?;
+        let mut parameters = format!(" \"string encoding\" \"linear\"{}", mapped.parameters);
+        if factor != 1.0 {
+            let _ = write!(parameters, " \"float scale\" {factor}");
+        }
+        parameters += more;
+        Ok(self.declare(parameter, "float", &file, &parameters))
+    }
+
+    /// Declares the opacity of a texture as it is, or 0 and 1 with a cutoff. Returns `None` if the
+    /// image is opaque.
+    pub fn opacity(
+        &mut self,
+        info: &TextureInfo,
+        factor: f32,
+        cutoff: Option<f32>,
+    ) -> Result<Option<String>, SceneError> {
+        let mapped = self.mapped(info)?;
+        let Context { document, files, images, .. } = &mut *self.context;
+        if !images.has_opacity(document, files, mapped.image, &self.user)? {
+            return Ok(None);
+        }
+        match cutoff {
+            None => self.channel("alpha", info, 3, factor, "").map(Some),
+            Some(cutoff) => {
+                let content = Content::Mask { factor, cutoff };
+                let file = self.file(mapped.image, content, mapped.mirror)?;
+                let parameters = format!(" \"string encoding\" \"linear\"{}", mapped.parameters);
+                Ok(Some(self.declare("alpha", "float", &file, &parameters)))
+            }
+        }
+    }
+
+    /// Returns the file of a texture that pbrt maps with the coordinates of the mesh.
+    pub fn unmapped(
+        &mut self,
+        what: &str,
+        info: &TextureInfo,
+        content: Content,
+    ) -> Result<String, SceneError> {
+        let mapped = self.mapped(info)?;
+        if !mapped.is_plain {
+            let problem = format!("has {what} with a wrap mode or a transform of its own");
+            self.warn(&problem, "it is repeated, with the coordinates of the mesh")?;
+        }
+        self.file(mapped.image, content, [false; 2])
+    }
+}

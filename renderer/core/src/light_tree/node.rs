@@ -93,7 +93,7 @@ impl VirtualBlock {
 
     /// Returns the index of the node.
     pub(super) fn node(self) -> u32 {
-        Self::FLAG | self.first * 8 | (self.len - 1)
+        Self::FLAG | (self.first * 8 + self.len - 1)
     }
 
     /// Returns the range of virtual lights.

@@ -190,26 +190,30 @@ impl<'a> Tracer<'a> {
                 (false, false) => EmittingSide::Front,
                 (false, true) => EmittingSide::Back,
             };
-            let wo = PackedDirection::new(wo);
-            self.material.begin(
-                (instance, particle.nm),
-                surface.lookup(),
-                surface.frame.n,
-                || scene.geometry.shader_positions(hit, surface.p),
-                wo.get(),
-            );
-            let eta = instance.eta_at(particle.nm);
-            let virtual_material = VirtualMaterial { shader: instance.shader, eta };
-            let lit = LitSurface {
-                surface: &surface,
-                side,
-                d: ray.d,
-                wo,
-                power: particle.power * shader_power,
-                eta,
-                material: self.table.add(material, virtual_material, self.material.parameters()),
-            };
-            self.lights.extend(lit.virtual_light(&mut self.material));
+            let rounded = PackedDirection::new(wo);
+            // Rounding could move a grazing direction to the other side.
+            if rounded.get().z * wo.z > 0.0 {
+                self.material.begin(
+                    (instance, particle.nm),
+                    surface.lookup(),
+                    surface.frame.n,
+                    || scene.geometry.shader_positions(hit, surface.p),
+                    rounded.get(),
+                );
+                let eta = instance.eta_at(particle.nm);
+                let virtual_material = VirtualMaterial { shader: instance.shader, eta };
+                let parameters = self.material.parameters();
+                let lit = LitSurface {
+                    surface: &surface,
+                    side,
+                    d: ray.d,
+                    wo: rounded,
+                    power: particle.power * shader_power,
+                    eta,
+                    material: self.table.add(material, virtual_material, parameters),
+                };
+                self.lights.extend(lit.virtual_light(&mut self.material));
+            }
         }
         if is_last {
             return None;

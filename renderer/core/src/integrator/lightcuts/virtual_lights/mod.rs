@@ -75,9 +75,13 @@ impl LitSurface<'_> {
         let &LitSurface { surface, side, d, wo, power, eta, .. } = self;
         let n = surface.frame.n;
         let has_shading_normal = n != surface.ng && n != -surface.ng;
-        let max_correction = max_correction(has_shading_normal);
-        let power = power * correction(wo.get().z, surface.ng.dot(d)).min(max_correction);
+        // Without a shading normal, cosines differ by rounding alone.
+        let power = match has_shading_normal {
+            true => power * correction(wo.get().z, surface.ng.dot(d)).min(MAX_CORRECTION),
+            false => power,
+        };
         let both_sides = side == EmittingSide::Both;
+        let max_correction = if has_shading_normal { MAX_CORRECTION } else { 1.0 };
         let bound = emission_bound(material, both_sides, max_correction, eta);
         let typical = typical_value(material, both_sides, wo.get());
         // A lobe that no direction has met.
@@ -107,11 +111,6 @@ impl LitSurface<'_> {
         light.bound = PackedColour::at_least(Vec3::select(is_black, Vec3::ZERO, bound));
         Some(light)
     }
-}
-
-/// Returns the limit of the correction of shading normals.
-fn max_correction(has_shading_normal: bool) -> f32 {
-    if has_shading_normal { MAX_CORRECTION } else { 1.0 }
 }
 
 /// Returns the ratio of two cosines, without their signs.
@@ -273,8 +272,10 @@ impl<'a> VirtualLightEvaluator<'a> {
                 let wi = Vec3::from_array(inputs.floats(row, 0));
                 if wi.z > 0.0 || light.side == EmittingSide::Both {
                     let eta = eta_ratio(materials.get(light.material).eta, wi, light.wo.get());
-                    let corrected = correction(light.ng.get().dot(d), wi.z)
-                        .min(max_correction(light.has_shading_normal));
+                    let corrected = match light.has_shading_normal {
+                        true => correction(light.ng.get().dot(d), wi.z).min(MAX_CORRECTION),
+                        false => 1.0,
+                    };
                     let s = Vec3::from_array(outputs.floats(row, 0));
                     emissions[query as usize] = s * (corrected * eta * eta) / light.unit.get();
                 }

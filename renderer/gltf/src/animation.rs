@@ -57,16 +57,16 @@ pub(crate) fn evaluate(
         let pose = &mut poses[node];
         match channel.target.path.as_str() {
             "translation" => {
-                let [x, y, z] = three(document, sampler, time, &user, false)?;
+                let [x, y, z] = three(document, sampler, time, &user)?;
                 pose.translation = Some(DVec3::new(x, y, z));
             }
             "scale" => {
-                let [x, y, z] = three(document, sampler, time, &user, false)?;
+                let [x, y, z] = three(document, sampler, time, &user)?;
                 pose.scale = Some(DVec3::new(x, y, z));
             }
             "rotation" => {
                 let values = document.elements::<4>(sampler.output, &user)?;
-                let value = sample(document, sampler, values.as_flattened(), time, &user, true)?;
+                let value = sample(document, sampler, values.as_flattened(), time, &user, Some(4))?;
                 let rotation = DQuat::from_slice(&value);
                 pose.rotation = Some(if rotation.length() > 0.0 {
                     rotation.normalize()
@@ -76,7 +76,7 @@ pub(crate) fn evaluate(
             }
             "weights" => {
                 let values = document.elements::<1>(sampler.output, &user)?;
-                let value = sample(document, sampler, values.as_flattened(), time, &user, false)?;
+                let value = sample(document, sampler, values.as_flattened(), time, &user, None)?;
                 pose.weights = Some(value.iter().map(|&x| x as f32).collect());
             }
             // Other paths belong to extensions.
@@ -91,21 +91,21 @@ fn three(
     sampler: &AnimationSampler,
     time: f64,
     user: &str,
-    is_rotation: bool,
 ) -> Result<[f64; 3], SceneError> {
     let values = document.elements::<3>(sampler.output, user)?;
-    let value = sample(document, sampler, values.as_flattened(), time, user, is_rotation)?;
+    let value = sample(document, sampler, values.as_flattened(), time, user, Some(3))?;
     Ok([value[0], value[1], value[2]])
 }
 
-/// Interpolates keyframes of equal size.
+/// Interpolates keyframes of equal size, which is given unless they are weights. Four numbers are a
+/// rotation.
 fn sample(
     document: &Document,
     sampler: &AnimationSampler,
     values: &[f64],
     time: f64,
     user: &str,
-    is_rotation: bool,
+    size: Option<usize>,
 ) -> Result<Vec<f64>, SceneError> {
     let times = document.floats::<1>(sampler.input, user)?;
     let times: Vec<f64> = times.iter().map(|[t]| f64::from(*t)).collect();
@@ -113,11 +113,15 @@ fn sample(
     let is_cubic = interpolation == "CUBICSPLINE";
     let parts = if is_cubic { 3 } else { 1 };
     let frames = times.len() * parts;
-    if times.is_empty() || values.is_empty() || !values.len().is_multiple_of(frames) {
+    let is_complete = match size {
+        Some(size) => values.len() == frames * size,
+        None => values.len().is_multiple_of(frames),
+    };
+    if times.is_empty() || values.is_empty() || !is_complete {
         let message = format!("has {} numbers for {} keyframes", values.len(), times.len());
         return Err(document.error(user, message).help("export the asset again"));
     }
-    if values.iter().any(|x| !x.is_finite()) || times.is_sorted_by(|a, b| a > b) && frames > parts {
+    if values.iter().any(|x| !x.is_finite()) || !times.is_sorted_by(|a, b| a < b) {
         let message = "has values that are not finite, or times that do not ascend";
         return Err(document.error(user, message).help("export the asset again"));
     }
@@ -148,7 +152,7 @@ fn sample(
             let terms = [part(a, 1), part(a, 2), part(b, 1), part(b, 0)];
             (0..width).map(|k| (0..4).map(|j| factors[j] * terms[j][k]).sum()).collect()
         }
-        _ if is_rotation => {
+        _ if size == Some(4) => {
             let (a, b) = (DQuat::from_slice(value(a)), DQuat::from_slice(value(b)));
             slerp(a, b, s).to_array().to_vec()
         }

@@ -209,6 +209,11 @@ fn animations_move_nodes_at_a_time() {
     let missing = Options { animation: Some("run".into()), ..Options::default() };
     let error = translated(&json, &missing).err().unwrap();
     assert!(error.remedy().unwrap().contains("animation 0 \"walk\""), "{error:?}");
+    // Cubic splines have tangents, which the output lacks.
+    let short = json.replace(r#""output":7}"#, r#""output":7,"interpolation":"CUBICSPLINE"}"#);
+    let options = Options { time: Some(0.5), ..Options::default() };
+    let error = translated(&short, &options).err().unwrap();
+    assert!(format!("{error:?}").contains("keyframes"), "{error:?}");
 }
 
 /// Returns the bounds of the only mesh.

@@ -3,10 +3,10 @@
 use super::gltf::GltfArgs;
 use super::output::OutputFile;
 use super::{Error, Exit, console};
-use lightbound_gltf::{is_gltf_name, translate};
+use lightbound_gltf::{file_name, is_gltf_name, translate};
 use lightbound_image::write::save;
-use lightbound_image::{ImageError, Problem};
 use lightbound_pbrt::Diagnostics;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     let output = OutputFile::check(&path)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let names = format!("{stem}-files");
+    let names = format!("{}-files", file_name(&stem));
     let mut diagnostics = Diagnostics::new(args.strict);
     let options = args.gltf.options(args.environment.clone());
     let translated = translate(&args.asset, &options, &names, &mut diagnostics);
@@ -87,37 +87,49 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         );
         files.insert(name, bytes);
     }
-    if !files.is_empty() {
-        let folder = folder.join(&names);
-        std::fs::create_dir_all(&folder).map_err(|cause| {
-            Error::option(
-                format!("cannot create the folder `{}`: {cause}", folder.display()),
-                "check the permissions, or name another output",
-            )
-        })?;
-    }
+    let names = folder.join(&names);
+    let is_new = !names.exists();
     let count = files.len();
-    for (name, bytes) in files {
-        write(&folder.join(name), &bytes)?;
+    let written =
+        write_all(folder, &names, files).and_then(|()| write(output.name(), text.as_bytes()));
+    if written.is_err() && is_new {
+        // Files without a scene are of no use. What else fails has no remedy here.
+        let _ = std::fs::remove_dir_all(&names);
     }
-    write(output.name(), text.as_bytes())?;
+    written?;
     if !args.quiet {
-        eprintln!("wrote {} and {count} files in {names}", path.display());
+        eprintln!("wrote {} and {count} files in {}", path.display(), names.display());
     }
     Ok(Exit::Success)
+}
+
+/// Writes the files of a scene, whose names begin with that of the folder `names`.
+fn write_all(folder: &Path, names: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(names).map_err(|cause| {
+        let help = match names.is_dir() || !names.exists() {
+            true => "check the permissions, or name another output",
+            false => "it is a file; remove it, or name another output",
+        };
+        Error::option(format!("cannot create the folder `{}`: {cause}", names.display()), help)
+    })?;
+    files.iter().try_for_each(|(name, bytes)| write(&folder.join(name), bytes))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     save(path, bytes).map_err(|cause| Error::Write {
         cause,
-        help: "check the free space and the folder's permissions".into(),
+        help: "the scene was not written; run the command again".into(),
     })
 }
 
 /// Reads an environment map, and returns its name in the scene's folder of files.
 fn environment_file(path: &Path, folder: &str) -> Result<(String, Vec<u8>), Error> {
     let bytes = std::fs::read(path).map_err(|cause| {
-        Error::Image(ImageError { path: path.into(), problem: Problem::Read(cause) })
+        let message = format!("cannot read the environment map {}: {cause}", path.display());
+        Error::option(message, "name an image for --environment: .exr, .hdr or .pfm")
     })?;
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     Ok((format!("{folder}/environment.{extension}"), bytes))

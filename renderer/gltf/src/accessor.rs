@@ -153,6 +153,10 @@ impl Document {
             Some(view) => {
                 let (bytes, stride) = self.view(view, &element)?;
                 let stride = stride.unwrap_or(size);
+                if stride < size {
+                    let problem = format!("has {size} bytes per element, but the stride {stride}");
+                    return Err(fail(problem));
+                }
                 let offset = usize::try_from(accessor.byte_offset).unwrap_or(usize::MAX);
                 let end = count.checked_sub(1).map_or(Some(0), |last| {
                     last.checked_mul(stride)?.checked_add(size)?.checked_add(offset)
@@ -263,6 +267,7 @@ mod tests {
             (r#"{"bufferView":0,"componentType":5126,"count":1,"type":"SCALAR"}"#, "NaN"),
             (r#"{"bufferView":0,"componentType":1,"count":1,"type":"SCALAR"}"#, "type 1"),
             (r#"{"bufferView":0,"componentType":5126,"count":1,"type":"VEC9"}"#, "type VEC9"),
+            (r#"{"bufferView":0,"componentType":5126,"count":0,"type":"VEC2"}"#, "stride 4"),
             (r#"{"bufferView":1,"componentType":5126,"count":1,"type":"VEC2"}"#, "buffer view 1"),
             (
                 r#"{"bufferView":0,"componentType":5121,"count":1,"type":"SCALAR",
@@ -271,7 +276,7 @@ mod tests {
             ),
             (r#"{"componentType":5126,"count":9999999999999,"type":"SCALAR"}"#, "elements"),
         ] {
-            let document = document(&nan, "", accessor);
+            let document = document(&nan, r#","byteStride":4"#, accessor);
             let error = document.floats::<1>(0, "mesh 0").unwrap_err();
             assert!(error.to_string().contains(part), "{error}");
             assert!(error.remedy().is_some());

@@ -68,19 +68,23 @@ pub(crate) fn evaluate(
                 let values = document.elements::<4>(sampler.output, &user)?;
                 let value = sample(document, sampler, values.as_flattened(), time, &user, Some(4))?;
                 let rotation = DQuat::from_slice(&value);
-                pose.rotation = Some(if rotation.length() > 0.0 {
-                    rotation.normalize()
-                } else {
-                    DQuat::IDENTITY
-                });
+                if rotation.length_squared() == 0.0 {
+                    let error = document.error(&user, "has a rotation of length 0");
+                    return Err(error.help("export the asset again"));
+                }
+                pose.rotation = Some(rotation.normalize());
             }
             "weights" => {
                 let values = document.elements::<1>(sampler.output, &user)?;
                 let value = sample(document, sampler, values.as_flattened(), time, &user, None)?;
                 pose.weights = Some(value.iter().map(|&x| x as f32).collect());
             }
-            // Other paths belong to extensions.
-            _ => {}
+            // Of KHR_animation_pointer, which is not supported.
+            "pointer" => {}
+            other => {
+                let error = document.error(&user, format!("has the path \"{other}\""));
+                return Err(error.help("the paths are translation, rotation, scale and weights"));
+            }
         }
     }
     Ok(poses)
@@ -110,8 +114,14 @@ fn sample(
     let times = document.floats::<1>(sampler.input, user)?;
     let times: Vec<f64> = times.iter().map(|[t]| f64::from(*t)).collect();
     let interpolation = sampler.interpolation.as_deref().unwrap_or("LINEAR");
-    let is_cubic = interpolation == "CUBICSPLINE";
-    let parts = if is_cubic { 3 } else { 1 };
+    let parts = match interpolation {
+        "LINEAR" | "STEP" => 1,
+        "CUBICSPLINE" => 3,
+        other => {
+            let error = document.error(user, format!("has the interpolation \"{other}\""));
+            return Err(error.help("the interpolations are LINEAR, STEP and CUBICSPLINE"));
+        }
+    };
     let frames = times.len() * parts;
     let is_complete = match size {
         Some(size) => values.len() == frames * size,

@@ -78,9 +78,17 @@ impl Document {
         data: &[u8],
         diagnostics: &mut Diagnostics,
     ) -> Result<Document, SceneError> {
-        let (json, chunk) = match data.starts_with(b"glTF") {
-            true => chunks(path, data)?,
-            false => (data, None),
+        let is_glb =
+            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("glb"));
+        let (json, chunk) = match data {
+            [b'g', b'l', b'T', b'F', ..] => chunks(path, data)?,
+            // Text with the extension of GLB is common.
+            [first, ..] if !is_glb || b"{ \t\r\n".contains(first) => (data, None),
+            _ => {
+                let problem = "does not begin with the bytes of a GLB or glTF file";
+                let help = "the file is truncated, or of another format; copy or export it again";
+                return Err(error(path, "the document", problem).help(help));
+            }
         };
         let root: Root = serde_json::from_slice(json).map_err(|cause| {
             error(path, "the document", format!("is not valid glTF: {cause}"))
@@ -352,6 +360,8 @@ mod tests {
             assert!(error.to_string().contains("the GLB"), "{length}: {error}");
             assert!(error.remedy().unwrap().contains("copy it again"));
         }
+        let other = decode(b"PK\x03\x04").err().expect("it is an archive");
+        assert!(other.to_string().contains("does not begin with"), "{other}");
         let short = decode(&glb(BUFFER, &[0; 4])).err().expect("the buffer is too short");
         assert!(short.to_string().contains("buffer 0 has 4 bytes instead of 8"), "{short}");
     }

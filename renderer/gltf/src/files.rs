@@ -42,7 +42,7 @@ impl Names {
 }
 
 /// Replaces what is unusual in the names of files or would need escapes in a scene.
-pub(crate) fn sanitize(name: &str) -> String {
+pub fn file_name(name: &str) -> String {
     let replace = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let name: String = name.chars().take(64).map(replace).collect();
     name.trim_start_matches('.').to_string()
@@ -58,6 +58,6 @@ mod tests {
         assert_eq!(files.stems.unique("Box"), "Box");
         assert_eq!(files.stems.unique("box"), "box-2");
         assert_eq!(files.add("x.ply", vec![]), "a-files/x.ply");
-        assert_eq!(sanitize("../a b\"c/ü"), "_a_b_c_ü");
+        assert_eq!(file_name("../a b\"c/ü"), "_a_b_c_ü");
     }
 }

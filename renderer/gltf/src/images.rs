@@ -4,7 +4,7 @@
 //! image for each of them.
 
 use crate::document::{Document, label};
-use crate::files::{Files, sanitize};
+use crate::files::{Files, file_name};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 use lightbound_image::read::read_with;
@@ -119,7 +119,11 @@ impl Images {
         if !self.decoded.contains_key(&index) {
             let bytes = document.image(index, user)?;
             let image = &document.root.images[index];
-            let element = label("image", index, image.name.as_deref());
+            let file = image.uri.as_deref().filter(|uri| !uri.starts_with("data:"));
+            let element = match file {
+                Some(uri) => format!("{} ({uri})", label("image", index, image.name.as_deref())),
+                None => label("image", index, image.name.as_deref()),
+            };
             let extension = match bytes.as_slice() {
                 [0x89, b'P', b'N', b'G', ..] => "png",
                 [0xff, 0xd8, 0xff, ..] => "jpg",
@@ -134,9 +138,8 @@ impl Images {
                     document.error(&element, format!("cannot be decoded: {}", error.problem));
                 error.help("export the image again")
             })?;
-            let file = image.uri.as_deref().filter(|uri| !uri.starts_with("data:"));
             let stem = file.and_then(|uri| Path::new(uri).file_stem()?.to_str());
-            let stem = stem.or(image.name.as_deref()).map(sanitize).unwrap_or_default();
+            let stem = stem.or(image.name.as_deref()).map(file_name).unwrap_or_default();
             let stem = if stem.is_empty() { format!("image{index}") } else { stem };
             self.stems.insert(index, files.stems.unique(&stem));
             self.decoded.insert(index, Decoded { bytes, extension, codes });

@@ -32,6 +32,11 @@ pub(crate) fn translate(
             document.error(&element, "has a node with a scale of 0").help("give it another scale")
         })?;
         let [r, g, b] = light.color.map(|x| x * light.intensity);
+        if ![r, g, b].iter().all(|x| *x >= 0.0 && x.is_finite()) {
+            let problem =
+                format!("has the intensity {} and the colour {:?}", light.intensity, light.color);
+            return Err(document.error(&element, problem).help("give numbers from 0 on"));
+        }
         let text = match light.kind.as_str() {
             "point" => format!("\"point\" \"rgb I\" [{r} {g} {b}] \"point3 from\" {}", list(from)),
             "spot" => {

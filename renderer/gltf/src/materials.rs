@@ -2,7 +2,7 @@
 //! opacity, emission, and media.
 
 use crate::document::label;
-use crate::files::sanitize;
+use crate::files::file_name;
 use crate::images::Content;
 use crate::schema::{Material, TextureInfo};
 use crate::textures::{Context, Coordinates, MaterialTextures, coordinates};
@@ -85,7 +85,7 @@ pub(crate) fn translate(
     let material = index.and_then(|index| materials.get(index)).unwrap_or(&default);
     let name = match index {
         Some(index) => {
-            let name = material.name.as_deref().map(sanitize).unwrap_or_default();
+            let name = material.name.as_deref().map(file_name).unwrap_or_default();
             if name.is_empty() { format!("material{index}") } else { name }
         }
         None => "default".into(),

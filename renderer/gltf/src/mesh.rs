@@ -44,6 +44,10 @@ pub(crate) fn read(
         diagnostics.warn(None, message, "it is ignored")?;
         return Ok(None);
     }
+    if mode > 6 {
+        let error = document.error(name, format!("has the mode {mode}"));
+        return Err(error.help("the modes are 0 to 6; triangles are 4"));
+    }
     let attribute = |name: &str| primitive.attributes.get(name).copied();
     let user = |attribute: &str| format!("{attribute} of {name}");
     let Some(accessor) = attribute("POSITION") else { return Ok(None) };
@@ -62,6 +66,12 @@ pub(crate) fn read(
     };
     if !normals.is_empty() {
         check("NORMAL", normals.len())?;
+    }
+    if !weights.is_empty() && weights.len() != primitive.targets.len() {
+        let (targets, weights) = (primitive.targets.len(), weights.len());
+        let error =
+            document.error(name, format!("has {targets} morph targets, but {weights} weights"));
+        return Err(error.help("export the asset again"));
     }
     for (target, &weight) in std::iter::zip(&primitive.targets, weights) {
         if weight == 0.0 {

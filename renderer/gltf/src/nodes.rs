@@ -26,9 +26,16 @@ fn roots(document: &Document, scene: Option<&str>) -> Result<Vec<usize>, SceneEr
     let index = match scene {
         Some(name) => {
             let named = root.scenes.iter().position(|scene| scene.name.as_deref() == Some(name));
-            named.or_else(|| name.parse().ok()).ok_or_else(|| {
+            let indexed = name.parse().ok().filter(|&index| index < root.scenes.len());
+            named.or(indexed).ok_or_else(|| {
                 let error = document.error("the document", format!("has no scene \"{name}\""));
-                error.help(format!("give its name, or an index below {}", root.scenes.len()))
+                let scenes = (0..).zip(&root.scenes);
+                let names: Vec<String> =
+                    scenes.map(|(i, scene)| label("scene", i, scene.name.as_deref())).collect();
+                error.help(match names.as_slice() {
+                    [] => "it has no scenes; remove --scene-name".to_string(),
+                    names => format!("the file has {}", names.join(", ")),
+                })
             })?
         }
         None => root.scene.unwrap_or(0),
@@ -64,6 +71,10 @@ pub(crate) fn traverse(
             let message = format!("is a child of {user}, but also of another node or of itself");
             return Err(document.error(&name, message).help("nodes form a tree; break the cycle"));
         }
+        if node.rotation.is_some_and(|rotation| rotation == [0.0; 4]) {
+            let error = document.error(&name, "has a rotation of length 0");
+            return Err(error.help("export the asset again"));
+        }
         let world = parent * local(node, poses.get(index).unwrap_or(&Pose::default()));
         if !world.is_finite() {
             let error = document.error(&name, "has a transform that is not finite");
@@ -85,7 +96,7 @@ fn local(node: &Node, pose: &Pose) -> DAffine3 {
     let rotation = pose.rotation.or(node.rotation.map(DQuat::from_array));
     DAffine3::from_scale_rotation_translation(
         pose.scale.unwrap_or(vector(node.scale, DVec3::ONE)),
-        rotation.filter(|r| r.length_squared() > 0.0).map_or(DQuat::IDENTITY, DQuat::normalize),
+        rotation.map_or(DQuat::IDENTITY, DQuat::normalize),
         pose.translation.unwrap_or(vector(node.translation, DVec3::ZERO)),
     )
 }
@@ -118,6 +129,10 @@ pub(crate) fn instances(
     if counts.into_iter().flatten().any(|other| other != count) {
         let message = "has instances with different numbers of translations, rotations and scales";
         let error = document.error(&node_label(document, index), message);
+        return Err(error.help("export the asset again"));
+    }
+    if rotations.iter().flatten().any(|rotation| *rotation == [0.0; 4]) {
+        let error = document.error(&user("ROTATION"), "has a rotation of length 0");
         return Err(error.help("export the asset again"));
     }
     let vector = |values: &Option<Vec<[f32; 3]>>, i: usize, default: DVec3| {

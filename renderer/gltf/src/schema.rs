@@ -219,6 +219,8 @@ pub(crate) struct AnimationSampler {
 #[serde(default)]
 pub(crate) struct Camera {
     pub name: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: String,
     pub perspective: Option<Perspective>,
     pub orthographic: Option<Orthographic>,
 }

@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::animation::Pose;
 use crate::document::{Document, label};
-use crate::files::sanitize;
+use crate::files::file_name;
 use crate::materials::{self, Translated, VertexColours};
 use crate::mesh::{self, Joints, Triangles};
 use crate::nodes::{Nodes, instances, node_label};
@@ -164,7 +164,7 @@ impl Shapes {
                     mappings.iter().find(|m| m.variants.contains(&variant)).map(|m| m.material)
                 })
                 .or(primitive.material);
-            let file = mesh.name.as_deref().map(sanitize).filter(|name| !name.is_empty());
+            let file = mesh.name.as_deref().map(file_name).filter(|name| !name.is_empty());
             let file = file.unwrap_or_else(|| format!("mesh{}", key.mesh));
             let geometry = (primitive, weights.as_slice(), joints.as_ref());
             self.primitive(context, geometry, material, (&name, &file), (&mut text, &mut bounds))?;
@@ -316,6 +316,11 @@ fn joints(
         Some(accessor) => document.floats::<16>(accessor, &user)?,
         None => Vec::new(),
     };
+    if skin.inverse_bind_matrices.is_some() && inverse.len() < skin.joints.len() {
+        let (joints, matrices) = (skin.joints.len(), inverse.len());
+        let problem = format!("has {joints} joints, but {matrices} inverse bind matrices");
+        return Err(document.error(&user, problem).help("export the asset again"));
+    }
     let joint = |(i, &joint): (usize, &usize)| {
         document.get(&root.nodes, "node", joint, &user)?;
         // Joints outside of the scene are at the origin.

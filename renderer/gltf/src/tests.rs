@@ -214,6 +214,29 @@ fn animations_move_nodes_at_a_time() {
     let options = Options { time: Some(0.5), ..Options::default() };
     let error = translated(&short, &options).err().unwrap();
     assert!(format!("{error:?}").contains("keyframes"), "{error:?}");
+    for (old, new, part) in [
+        (r#""output":7}"#, r#""output":7,"interpolation":"FOO"}"#, "the interpolation \"FOO\""),
+        ("\"translation\"", "\"position\"", "the path \"position\""),
+    ] {
+        let error = translated(&json.replace(old, new), &options).err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn scenes_are_selected() {
+    let scenes = r#""nodes":[{"mesh":0},{"name":"empty"}],"materials":[{}],
+        "scenes":[{"name":"full","nodes":[0]},{"nodes":[1]}]"#;
+    let json = document(&format!("{SQUARE},{scenes}"));
+    let of = |scene: &str| {
+        translated(&json, &Options { scene: Some(scene.into()), ..Options::default() })
+    };
+    assert!(of("full").unwrap().0.text().contains("Shape"));
+    let (_, warnings) = of("1").unwrap();
+    assert!(warnings[0].contains("the scene has no triangles"), "{warnings:?}");
+    let error = of("5").unwrap_err();
+    assert!(error.to_string().contains("has no scene \"5\""), "{error}");
+    assert!(error.remedy().unwrap().contains("scene 0 \"full\", scene 1"), "{error:?}");
 }
 
 /// Returns the bounds of the only mesh.
@@ -384,6 +407,40 @@ fn invalid_documents_are_errors_that_name_the_element() {
         ))
     };
     for (json, part) in [
+        (mesh(r#""POSITION":0"#, r#","mode":9"#), "primitive 0 of mesh 0 \"m\" has the mode 9"),
+        (
+            document(&format!(
+                r#"{SQUARE},"nodes":[{{"mesh":0,"weights":[1]}}],"materials":[{{}}]"#
+            )),
+            "has 0 morph targets, but 1 weights",
+        ),
+        (
+            document(&format!(
+                r#"{SQUARE},"nodes":[{{"mesh":0,"skin":0}}],"materials":[{{}}],
+                "skins":[{{"joints":[0],"inverseBindMatrices":12}}]"#
+            ))
+            .replace("],\"meshes", r#",{"componentType":5126,"type":"MAT4","count":0}],"meshes"#),
+            "skin 0 has 1 joints, but 0 inverse bind matrices",
+        ),
+        (document(r#""nodes":[{"name":"n","rotation":[0,0,0,0]}]"#), "\"n\" has a rotation of"),
+        (
+            document(r#""nodes":[{"camera":0}],"cameras":[{"type":"foo"}]"#),
+            "camera 0 has the type \"foo\"",
+        ),
+        (
+            document(
+                r#""nodes":[{"camera":0}],"cameras":[{"type":"perspective",
+                "perspective":{"yfov":1,"aspectRatio":1000}}]"#,
+            ),
+            "camera 0 has an invalid aspect ratio",
+        ),
+        (
+            document(
+                r#""nodes":[{"extensions":{"KHR_lights_punctual":{"light":0}}}],
+                "extensions":{"KHR_lights_punctual":{"lights":[{"type":"point","intensity":-1}]}}"#,
+            ),
+            "light 0 has the intensity -1",
+        ),
         (mesh(r#""POSITION":99"#, ""), "primitive 0 of mesh 0 \"m\" refers to accessor 99"),
         (mesh(r#""POSITION":0,"NORMAL":7"#, ""), "NORMAL of primitive 0 of mesh 0 \"m\" has 2"),
         (mesh(r#""POSITION":0"#, r#","material":3"#), "refers to material 3"),

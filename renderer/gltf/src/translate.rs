@@ -88,6 +88,10 @@ fn translate_document(
         diagnostics,
     };
     let shapes = Shapes::translate(&mut context, &nodes, &poses, options)?;
+    if shapes.bounds.is_none() {
+        let message = format!("{}: the scene has no triangles", context.document.path.display());
+        context.diagnostics.warn(None, message, "an empty picture")?;
+    }
     let (lamps, has_lamps) = lights::translate(&document, &nodes)?;
     let view = view::View::new(&document, &nodes, options, shapes.bounds)?;
 

@@ -19,6 +19,9 @@ pub(crate) struct View {
 /// Height of the film in pixels, or its width if it is narrower.
 const SIZE: f64 = 720.0;
 
+/// Aspect ratios of cameras.
+const ASPECT_RATIOS: std::ops::Range<f64> = 0.01..100.0;
+
 /// Field of view of the default camera, in degrees.
 const DEFAULT_FOV: f64 = 30.0;
 
@@ -80,33 +83,44 @@ impl View {
         let Some(right) = up.cross(back).try_normalize() else {
             return fail("has a node without a frame", "give it a transform without shear");
         };
-        let (projection, aspect) = match (&camera.perspective, &camera.orthographic) {
-            (Some(perspective), _) => {
-                let aspect = perspective.aspect_ratio.unwrap_or(16.0 / 9.0);
-                let yfov = perspective.yfov;
-                if !(yfov > 0.0 && yfov < std::f64::consts::PI && (0.01..100.0).contains(&aspect)) {
-                    return fail("has an invalid field of view", "give an angle below 180°");
+        let (projection, aspect) =
+            match (camera.kind.as_str(), &camera.perspective, &camera.orthographic) {
+                ("perspective", Some(perspective), _) => {
+                    let aspect = perspective.aspect_ratio.unwrap_or(16.0 / 9.0);
+                    let yfov = perspective.yfov;
+                    if !(yfov > 0.0 && yfov < std::f64::consts::PI) {
+                        return fail("has an invalid field of view", "give an angle below 180°");
+                    }
+                    if !ASPECT_RATIOS.contains(&aspect) {
+                        return fail("has an invalid aspect ratio", "give one from 0.01 to 100");
+                    }
+                    // The angle of pbrt is that of the shorter axis.
+                    let tangent = libm::tan(0.5 * yfov) * aspect.min(1.0);
+                    let fov = 2.0 * libm::atan(tangent).to_degrees();
+                    (format!("\"perspective\" \"float fov\" {}", fov as f32), aspect)
                 }
-                // The angle of pbrt is that of the shorter axis.
-                let tangent = libm::tan(0.5 * yfov) * aspect.min(1.0);
-                let fov = 2.0 * libm::atan(tangent).to_degrees();
-                (format!("\"perspective\" \"float fov\" {}", fov as f32), aspect)
-            }
-            (None, Some(orthographic)) => {
-                let (x, y) = (orthographic.xmag.abs(), orthographic.ymag.abs());
-                if !(x > 0.0 && y > 0.0 && (0.01..100.0).contains(&(x / y))) {
-                    return fail("has an invalid magnification", "give numbers above 0");
+                ("orthographic", _, Some(orthographic)) => {
+                    let (x, y) = (orthographic.xmag.abs(), orthographic.ymag.abs());
+                    if !(x > 0.0 && y > 0.0 && ASPECT_RATIOS.contains(&(x / y))) {
+                        return fail(
+                            "has an invalid magnification",
+                            "give numbers above 0, with a ratio from 0.01 to 100",
+                        );
+                    }
+                    let window = format!("[{} {x} {} {y}]", -x, -y);
+                    (format!("\"orthographic\" \"float screenwindow\" {window}"), x / y)
                 }
-                let window = format!("[{} {x} {} {y}]", -x, -y);
-                (format!("\"orthographic\" \"float screenwindow\" {window}"), x / y)
-            }
-            (None, None) => {
-                return fail(
-                    "is neither perspective nor orthographic",
-                    "add one of these, or render with --camera auto",
-                );
-            }
-        };
+                ("perspective" | "orthographic", ..) => {
+                    let problem = format!("has no object \"{}\"", camera.kind);
+                    return fail(&problem, "export the asset again, or render with --camera auto");
+                }
+                (other, ..) => {
+                    return fail(
+                        &format!("has the type \"{other}\""),
+                        "the types are perspective and orthographic; or render with --camera auto",
+                    );
+                }
+            };
         let eye = transform.translation;
         Ok(View::written(eye, [right, back.cross(right), back], 1.0, &projection, aspect))
     }

@@ -31,6 +31,7 @@ use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::{ColourSpace, MethodName, ShadowTerminator};
 use lightbound_image::Crop;
 use lightbound_image::write::save;
+use lightbound_pbrt::SceneError;
 use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
@@ -347,7 +348,8 @@ fn render_scene(
 
     let options = RenderOptions { threads, stop: interrupt.stop(), ..RenderOptions::default() };
     let profile = args.shader_profile.prepare(&mut loaded, profile_file, &options, console)?;
-    let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
+    let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)
+        .map_err(|error| SceneError::new(format!("{}: {error}", args.scene.display())))?;
     let args = &args.with_layers_of(&loaded);
     let job = RenderJob {
         args,

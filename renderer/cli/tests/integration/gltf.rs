@@ -28,6 +28,11 @@ fn imported_scenes_render_the_same_picture() {
     assert!(here.join("balls-files/gold.ply").is_file());
     let imported = render(&here.join("balls.pbrt"), "imported.exr");
     assert_eq!(direct.channels, imported.channels);
+    // Names that need escapes in a scene.
+    let mut import = lightbound(&["import", "-o", "a b\"c.pbrt"]);
+    let import = import.arg(asset()).current_dir(here).assert().success();
+    import.stderr(contains("files in a_b_c-files"));
+    assert_eq!(direct.channels, render(&here.join("a b\"c.pbrt"), "quoted.exr").channels);
 }
 
 #[test]
@@ -50,6 +55,14 @@ fn wrong_options_are_errors() {
     let mut command = lightbound(&["import", "-o", "x.exr"]);
     command.arg(asset()).current_dir(folder.path());
     assert_input_error(&mut command, &["`x.exr`: its name does not end in .pbrt"]);
+    fs::write(folder.path().join("x-files"), "").unwrap();
+    let mut command = lightbound(&["import", "-o", "x.pbrt"]);
+    command.arg(asset()).current_dir(folder.path());
+    assert_input_error(&mut command, &["cannot create the folder `x-files`", "it is a file"]);
+    let mut command = lightbound(&["import", "-o", "y.pbrt", "--environment", "none.hdr"]);
+    command.arg(asset()).current_dir(folder.path());
+    assert_input_error(&mut command, &["cannot read the environment map none.hdr", ".pfm"]);
+    assert!(!folder.path().join("y-files").exists());
     let mut command = lightbound(&["render", "-q", "--camera", "top"]);
     command.arg(asset()).current_dir(folder.path());
     assert_input_error(&mut command, &["has no camera \"top\"", "camera 0 \"front\", auto"]);

@@ -34,8 +34,9 @@ impl Indirect {
         (max_events, shadow_terminator): (u32, ShadowTerminator),
     ) -> Result<Indirect, IntegratorError> {
         if has_media(scene) {
-            let message = "lightcuts has no indirect light in scenes with participating media; \
-                           leave out the paths from lights, or use the integrator path";
+            let message = "lightcuts has no indirect light in scenes with participating media, \
+                           such as glass that absorbs; leave out the paths from lights \
+                           (--light-paths, or \"lightpaths\"), or use the integrator path";
             return Err(IntegratorError(message.to_string()));
         }
         let clamp_distance = clamp_distance(scene, settings);

@@ -33,8 +33,9 @@ const SOURCE: &str = include_str!("../../scenes/displacement/dunes.wgsl");
 const BYTES_PER_TRIANGLE: usize = 18;
 
 /// Relative tolerance of distances: blocks of triangles multiply by the reciprocal of a
-/// determinant, and micro-triangles divide by it.
-const TOLERANCE: f32 = 1e-6;
+/// determinant, and micro-triangles divide by it. For grazing rays it is small, so that the
+/// distances differ by more than an ulp.
+const TOLERANCE: f32 = 1e-5;
 
 /// Size of the square.
 const SIZE: f32 = 8.0;
@@ -59,7 +60,7 @@ fn compare(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
         "random rays: ns",
     ];
     print_head(&titles.map(str::to_owned));
-    let mut divisions = args.divisions.min(64);
+    let (mut divisions, mut largest) = (args.divisions.min(64), 0.0f32);
     while divisions <= args.divisions {
         let (surface, seconds) = measure(|| square(SIZE / divisions as f32));
         let surface = Arc::new(surface?);
@@ -91,14 +92,18 @@ fn compare(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
             print_row(cells);
             all_hits.push(hits);
         }
-        let agrees = |(a, b): (&f32, &f32)| a == b || (a - b).abs() <= TOLERANCE * b.abs();
-        let differing = std::iter::zip(&all_hits[0], &all_hits[1]).filter(|&hits| !agrees(hits));
-        let differing = differing.count();
+        // Infinite if one of both is a miss.
+        let difference = |(a, b): (&f32, &f32)| if a == b { 0.0 } else { (a - b).abs() / b.abs() };
+        let differences = std::iter::zip(&all_hits[0], &all_hits[1]).map(difference);
+        // Not `max`, which ignores NaN.
+        let differing = differences.clone().filter(|x| !(*x <= TOLERANCE)).count();
         if differing > 0 {
             return Err(format!("{differing} hits differ").into());
         }
+        largest = differences.fold(largest, f32::max);
         divisions *= 4;
     }
+    println!("\nDistances differ by a share of {largest:.1e} at most.");
     Ok(())
 }
 

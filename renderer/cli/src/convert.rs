@@ -168,14 +168,14 @@ impl Size {
 
 /// The encoding of the output.
 #[derive(Clone, Copy, Debug)]
-enum Encoder {
+pub(super) enum Encoder {
     Exr(ExrDepth),
     Png(PngDepth),
     Pfm,
 }
 
 impl Encoder {
-    fn new(format: ImageFormat, bits: Option<u8>) -> Result<Encoder, Error> {
+    pub(super) fn new(format: ImageFormat, bits: Option<u8>) -> Result<Encoder, Error> {
         match (format, bits) {
             (ImageFormat::Exr, None | Some(32)) => Ok(Encoder::Exr(ExrDepth::Float)),
             (ImageFormat::Exr, Some(16)) => Ok(Encoder::Exr(ExrDepth::Half)),
@@ -278,7 +278,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 }
 
 /// The float samples of each channel.
-fn floats(layer: &mut Layer) -> impl Iterator<Item = &mut Vec<f32>> {
+pub(super) fn floats(layer: &mut Layer) -> impl Iterator<Item = &mut Vec<f32>> {
     layer.channels.iter_mut().filter_map(|channel| match &mut channel.samples {
         ChannelSamples::F32(samples) => Some(samples),
         ChannelSamples::U32(_) => None,
@@ -477,7 +477,7 @@ fn colours<'a>(
 }
 
 /// Scales all but the opacity by 2 to the power of `stops`.
-fn expose(image: &mut Layers, stops: f32) {
+pub(super) fn expose(image: &mut Layers, stops: f32) {
     if stops == 0.0 {
         return;
     }
@@ -520,7 +520,7 @@ fn pixels_without_surface(image: &Layers) -> usize {
     depths.filter(|z| **z == NO_DEPTH).count()
 }
 
-fn encode(
+pub(super) fn encode(
     image: &Layers,
     encoder: Encoder,
     mut header: ExrHeader,

@@ -9,6 +9,7 @@ mod completions;
 mod console;
 mod contents;
 mod convert;
+mod denoise;
 mod falsecolor;
 mod gltf;
 mod help;
@@ -24,6 +25,7 @@ mod regress;
 mod render;
 mod shader;
 mod stats;
+mod submit;
 mod variant;
 mod version;
 
@@ -179,10 +181,24 @@ struct Cli {
     command: Command,
 }
 
+/// Parses the arguments of `render`.
+fn parse_render<'a>(
+    arguments: impl Iterator<Item = &'a String>,
+) -> Result<render::Args, clap::Error> {
+    let start = ["lightbound", "render"].into_iter();
+    match Cli::try_parse_from(start.chain(arguments.map(String::as_str)))?.command {
+        Command::Render(args) => Ok(*args),
+        _ => unreachable!("the command is render"),
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Render a scene file to an image
     Render(Box<render::Args>),
+    /// Print the job that renders an image in parts: for Slurm, Open Job Description, or a shell
+    #[command(subcommand)]
+    Submit(submit::Command),
     /// Merge parts of an image: ranges of samples, crops
     Merge(merge::Args),
     /// Measure the error of an image against a reference, and fail if it exceeds limits
@@ -193,6 +209,8 @@ enum Command {
     Import(import::Args),
     /// Tell what a scene or an image contains, without rendering
     Info(info::Args),
+    /// Denoise an image with Intel Open Image Denoise
+    Denoise(denoise::Args),
     /// Convert an image: format, size, exposure, tone mapping, layer
     Convert(convert::Args),
     /// Measure bounding shaders against the point shaders that they bound
@@ -217,11 +235,13 @@ fn main() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(error_format().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Submit(command) => submit::run(&command),
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Falsecolor(args) => falsecolor::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Denoise(args) => denoise::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),

@@ -7,8 +7,8 @@ use super::write::ChannelSamples;
 use super::{Problem, exr_blocks::read_meta};
 use exr::image::Image;
 use exr::prelude::{
-    AnyChannel, AnyChannels, FlatSamples, ImageAttributes, IntegerBounds, LayerAttributes, Text,
-    Vec2, WritableImage, f16,
+    AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, IntegerBounds,
+    LayerAttributes, Text, Vec2, WritableImage, f16,
 };
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Primaries;
@@ -78,6 +78,13 @@ impl ExrHeader {
             [*r, *g, *b] = (matrix * Vec3::new(*r, *g, *b)).to_array();
         }
         self.image.chromaticities = None;
+    }
+
+    /// Sets a custom attribute; a text that is not ASCII is left out.
+    pub fn set_text(&mut self, name: &str, value: &str) {
+        if let (Some(name), Some(value)) = (Text::new_or_none(name), Text::new_or_none(value)) {
+            self.layer.other.insert(name, AttributeValue::Text(value));
+        }
     }
 
     /// Removes a custom attribute.

@@ -41,7 +41,12 @@ impl ImageFile {
         for (option, is_used, needed, why) in [
             ("--variance", args.variance, Exr, COLOURS),
             ("--layers", !args.layers.is_empty(), Exr, COLOURS),
-            ("--sample-range", args.work.sample_range.is_some(), Exr, SUMS),
+            (
+                args.work.of_samples().unwrap_or_default(),
+                args.work.of_samples().is_some(),
+                Exr,
+                SUMS,
+            ),
             ("--keep-sums", args.work.keep_sums, Exr, SUMS),
             ("--color-space", other_space, Exr, SPACE),
             ("--exposure", args.exposure.is_some(), Png, LINEAR),

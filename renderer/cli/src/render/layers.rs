@@ -88,11 +88,15 @@ const FEATURE_FILM: &[LayerName] = &[
 ];
 
 impl Args {
-    /// These arguments, with the layers that the film of the scene selects if `--layers` does not.
+    /// These arguments, with the layers that the film of the scene selects if `--layers` does not,
+    /// and those that guide the denoiser.
     pub(super) fn with_layers_of(&self, scene: &LoadedScene) -> Args {
         let mut args = self.clone();
         if args.layers.is_empty() {
             args.layers = film_layers(scene).to_vec();
+        }
+        if args.denoise && !args.layers.is_empty() {
+            args.layers.extend([LayerName::Albedo, LayerName::Normal]);
         }
         args
     }

@@ -1,6 +1,7 @@
 //! `lightbound render`: renders a scene file to an image.
 
 mod checkpoint;
+mod denoised;
 mod finished;
 mod frames;
 mod image_file;
@@ -20,6 +21,7 @@ use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
 use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
+use denoised::{DenoisedFile, with_guides};
 use finished::is_finished;
 use frames::{FrameRange, parse_frames};
 use image_file::{Destination, ImageFile, default_output};
@@ -66,7 +68,7 @@ Examples:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
   lightbound render scene.pbrt -o picture.exr --spp 256 --keep-sums     and, for more samples:
   lightbound render scene.pbrt -o picture.exr --spp 512 --keep-sums --resume
-  lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
+  lightbound render scene.pbrt --spp 256 --part 1/2 -o a.exr            (see lightbound merge)";
 
 /// Options of `render`.
 #[derive(Clone, Debug, clap::Args)]
@@ -121,6 +123,14 @@ pub struct Args {
         help_heading = "Output"
     )]
     pub layers: Vec<LayerName>,
+
+    /// Also write a denoised image: NAME-denoised.exr for NAME.exr, likewise for .png and .pfm
+    ///
+    /// The image itself is unchanged. Its layers albedo and normal, which guide the denoiser, are
+    /// stored. Needs Intel Open Image Denoise 2, see `lightbound help denoise`. An image that a
+    /// signal has ended is not denoised.
+    #[arg(long, help_heading = "Output")]
+    pub denoise: bool,
 
     /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
     ///
@@ -342,6 +352,10 @@ fn render_scene(
         image_file.output.path(),
         loaded.inputs.paths().chain([args.scene.as_path()]),
     )?;
+    let denoised = match args.denoise {
+        true => Some(DenoisedFile::check(&image_file, threads)?),
+        false => None,
+    };
     if !console.is_quiet() {
         console.info(&scene_summary(&loaded));
     }
@@ -357,6 +371,7 @@ fn render_scene(
         integrator: &*integrator,
         threads,
         image_file: &image_file,
+        denoised: denoised.as_ref(),
     };
     let Some((result, destination)) = job.run(console, interrupt)? else {
         if stats_file.is_some() {
@@ -423,6 +438,7 @@ struct RenderJob<'a> {
     integrator: &'a dyn Integrator,
     threads: usize,
     image_file: &'a ImageFile,
+    denoised: Option<&'a DenoisedFile>,
 }
 
 impl<'a> RenderJob<'a> {
@@ -452,6 +468,9 @@ impl<'a> RenderJob<'a> {
             None => ResumeFrom::Nothing,
         };
         if resume_from == ResumeFrom::FinishedImage {
+            if let Some(denoised) = self.denoised {
+                console.info(&denoised.write_exr(self.image_file.output.name())?);
+            }
             return Ok(None);
         }
         let pixels = u64::from(window.width()) * u64::from(window.height());
@@ -498,6 +517,11 @@ impl<'a> RenderJob<'a> {
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }
+        if let (Some(denoised), Destination::Requested) = (self.denoised, &destination)
+            && !result.interrupted()
+        {
+            console.info(&denoised.write(self, work.film())?);
+        }
         Ok(Some((result, destination)))
     }
 
@@ -508,10 +532,11 @@ impl<'a> RenderJob<'a> {
                 let available = AvailableLayers::new(self.integrator, &self.loaded.scene);
                 self.args.exr_film(available)
             }
-            ImageFormat::Png | ImageFormat::Pfm => Ok(FilmOptions {
-                moments: self.args.work.noise_threshold.is_some(),
-                ..FilmOptions::default()
-            }),
+            ImageFormat::Png | ImageFormat::Pfm => {
+                let moments = self.args.work.noise_threshold.is_some();
+                let options = FilmOptions { moments, ..FilmOptions::default() };
+                Ok(if self.args.denoise { with_guides(options) } else { options })
+            }
         }
     }
 
@@ -531,7 +556,7 @@ impl Args {
     /// Whether an .exr file also contains exact sums: by default, if it is only a part of the
     /// image.
     fn stores_sums(&self) -> bool {
-        self.work.keep_sums || self.crop.is_some() || self.work.sample_range.is_some()
+        self.work.keep_sums || self.crop.is_some() || self.work.of_samples().is_some()
     }
 
     fn overrides(&self) -> Overrides {

@@ -20,6 +20,13 @@ pub struct WorkArgs {
     #[arg(long, value_name = "A..B", value_parser = parse_sample_range)]
     pub sample_range: Option<Range<u32>>,
 
+    /// Render part K of N, from 1 to N: a range of samples of each pixel, for a job in a farm
+    ///
+    /// The ranges of all parts are the samples of the image, which `lightbound merge` merges.
+    /// `lightbound submit` prints the job.
+    #[arg(long, value_name = "K/N", value_parser = parse_part, conflicts_with = "sample_range")]
+    pub part: Option<PartNumber>,
+
     /// Stop when the estimated error is below this threshold: 0.05 is about 5 %
     ///
     /// The error is the square root of relMSE (see `lightbound compare`), estimated from the
@@ -28,7 +35,7 @@ pub struct WorkArgs {
     /// that the same options give the same image; --spp is the maximum. The estimate cannot
     /// include light that no sample has found yet. It is conservative for Sobol' points. Stopping
     /// adaptively biases the image slightly, towards images that look smooth early.
-    #[arg(long, value_name = "X", value_parser = parse_threshold, conflicts_with = "sample_range")]
+    #[arg(long, value_name = "X", value_parser = parse_threshold, conflicts_with_all = ["sample_range", "part"])]
     pub noise_threshold: Option<f64>,
 
     /// Save the state of the rendering every SECONDS, next to the image, as FILE.checkpoint
@@ -51,7 +58,7 @@ pub struct WorkArgs {
 
     /// Also write exact sums to an .exr, in channels sums.*, so that --resume can add samples later
     ///
-    /// With --sample-range and --crop, this is the default. It makes the file two to three times as
+    /// With --sample-range, --part and --crop, this is the default. It makes the file two to three times as
     /// large.
     #[arg(long)]
     pub keep_sums: bool,
@@ -66,8 +73,17 @@ impl WorkArgs {
         self.checkpoint.or(self.resume.then_some(DEFAULT_CHECKPOINT_INTERVAL))
     }
 
+    /// Whether only some samples are rendered, and the option that says so.
+    pub fn of_samples(&self) -> Option<&'static str> {
+        let range = self.sample_range.as_ref().map(|_| "--sample-range");
+        range.or(self.part.map(|_| "--part"))
+    }
+
     /// The samples to render, out of `spp`, which are entire groups of size `group`.
     pub fn samples(&self, spp: u32, group: u32) -> Result<Range<u32>, Error> {
+        if let Some(part) = self.part {
+            return part.samples(spp, group);
+        }
         match &self.sample_range {
             Some(range) if [range.start, range.end].iter().any(|n| !n.is_multiple_of(group)) => {
                 Err(Error::Option {
@@ -91,6 +107,43 @@ impl WorkArgs {
             None => Ok(0..spp),
         }
     }
+}
+
+/// Part K of N of the samples of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartNumber {
+    /// From 1 to `count`.
+    number: u32,
+    count: u32,
+}
+
+impl PartNumber {
+    /// The samples of the part, which are entire groups of size `group`.
+    fn samples(self, spp: u32, group: u32) -> Result<Range<u32>, Error> {
+        let PartNumber { number, count } = self;
+        let groups = spp.div_ceil(group);
+        if groups < count {
+            let what = if group == 1 { "samples" } else { "groups of samples with a common cut" };
+            return Err(Error::option(
+                format!("--part {number}/{count} has no samples: a pixel has {groups} {what}"),
+                "use fewer parts, or raise --spp",
+            ));
+        }
+        let start = |part: u32| {
+            let group_index = u64::from(groups) * u64::from(part) / u64::from(count);
+            (group_index as u32 * group).min(spp)
+        };
+        Ok(start(number - 1)..start(number))
+    }
+}
+
+/// Parses `K/N`.
+fn parse_part(text: &str) -> Result<PartNumber, String> {
+    let parsed = text.split_once('/').and_then(|(number, count)| {
+        Some(PartNumber { number: number.trim().parse().ok()?, count: count.trim().parse().ok()? })
+    });
+    let part = parsed.filter(|part| part.number >= 1 && part.number <= part.count);
+    part.ok_or_else(|| "expected a part and the number of parts, as in 1/8 to 8/8".into())
 }
 
 /// Parses `A..B`.
@@ -204,6 +257,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn parts_have_all_samples_once() {
+        for (spp, group, count) in [(64, 1, 4), (7, 1, 3), (64, 16, 3), (3, 1, 3), (1 << 24, 1, 7)]
+        {
+            let mut end = 0;
+            for number in 1..=count {
+                let range = PartNumber { number, count }.samples(spp, group).unwrap();
+                assert!(range.start == end && range.end > end, "{range:?}");
+                assert!(range.end % group == 0 || range.end == spp);
+                end = range.end;
+            }
+            assert_eq!(end, spp);
+        }
+        assert!(PartNumber { number: 1, count: 5 }.samples(64, 16).is_err());
+    }
+
+    #[test]
     fn ranges_and_thresholds_are_parsed() {
         assert_eq!(
             (parse_sample_range("0..64"), parse_sample_range("3 .. 4")),
@@ -212,6 +281,8 @@ mod tests {
         for wrong in ["", "..", "1", "1..1", "2..1", "-1..2", "0..=4", "0..4294967295", "a..b"] {
             assert!(parse_sample_range(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(parse_part("2/3"), Ok(PartNumber { number: 2, count: 3 }));
+        assert!(["", "0/3", "4/3", "1", "1/", "-1/2"].into_iter().all(|x| parse_part(x).is_err()));
         assert_eq!(parse_threshold("0.05"), Ok(0.05));
         assert!(
             ["", "0", "-1", "inf", "nan", "5%"]

@@ -266,6 +266,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         color_space: None,
         environment: None,
         layers: Vec::new(),
+        denoise: false,
         variance: false,
         stats: None,
         quiet: args.quiet,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `sh` | run line by line, in a separate folder for each document, with [`OVERRIDES`] |
 //! | `sh exact` | run without them |
+//! | `sh with VARIABLE` | run like `sh` where the environment variable is set |
 //! | `sh no-test: WHY` | not run |
 //! | `text output` | compared with the output of the block before it, stdout first |
 //! | `wgsl FILE`, `pbrt FILE` | written to a file that later commands use; `wgsl append FILE` appends |
@@ -192,7 +193,12 @@ fn test_document(document: &str) {
         let words: Vec<&str> = block.info.split(' ').collect();
         match words[..] {
             ["sh", "no-test:", ..] => {}
-            ["sh"] | ["sh", "exact"] => printed = sandbox.run_all(document, &block),
+            ["sh", "with", variable] if std::env::var_os(variable).is_none() => {
+                eprintln!("{location}: skipped, since {variable} is not set");
+            }
+            ["sh"] | ["sh", "exact"] | ["sh", "with", _] => {
+                printed = sandbox.run_all(document, &block)
+            }
             ["text", "output"] => {
                 assert_eq!(portable_lines(&printed), portable_lines(&block.text), "{location}");
             }

@@ -37,18 +37,23 @@ impl Implicit {
         };
         let fraction = |k: u32| (k as f32 - 1.0 + offset).max(0.0) / samples as f32;
         let mut points: Vec<_> = (0..samples).map(|k| local.at(end * fraction(k))).collect();
-        points.extend([local.at(end), local.at(end.next_up())]);
+        // Several values of s may have the ray parameter of the hit, and cells with that parameter
+        // are not ordered. The first of these values must be before the first change of sign.
+        let first = root.flatten().map_or(end, |_| local.first(hit.t).min(end));
+        points.extend([local.at(first), local.at(end), local.at(end.next_up())]);
         let mut values = vec![0.0; points.len()];
         self.field.values(&points, &mut values);
         let is_negative: Vec<_> = values.iter().map(|&x| x < 0.0).collect();
-        let [before @ .., last, next] = &is_negative[..] else { unreachable!("there are samples") };
+        let [before @ .., first, last, next] = &is_negative[..] else {
+            unreachable!("there are samples")
+        };
         let missed = before.iter().any(|sign| *sign != is_negative[0]);
         match root.flatten() {
             None if missed => RootCheck::Missed,
             None => RootCheck::Miss,
             Some(_) if missed => RootCheck::Missed,
             Some(root) if !root.is_exact => RootCheck::Touching,
-            Some(_) if *last != is_negative[0] => RootCheck::Missed,
+            Some(_) if *first != is_negative[0] => RootCheck::Missed,
             Some(_) if last == next => RootCheck::Wrong,
             Some(_) => RootCheck::Exact,
         }

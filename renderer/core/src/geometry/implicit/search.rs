@@ -94,7 +94,7 @@ impl LocalRay {
     }
 
     /// The least s whose ray parameter is at least `t`.
-    fn first(&self, t: f32) -> f32 {
+    pub(super) fn first(&self, t: f32) -> f32 {
         // Smaller sums are rounded down.
         let rounded_up = 0.5 * (f64::from(t.next_down()) + f64::from(t));
         let mut s = ((rounded_up - self.base) as f32).next_down().max(0.0);

@@ -3,6 +3,7 @@
 use super::field::Bounder;
 use super::search::first_root;
 use super::*;
+use crate::geometry::Hit;
 use crate::geometry::testing::skewed;
 use glam::dvec3;
 use lightbound_math::sampling::{hash, unit_float};
@@ -337,5 +338,28 @@ fn gradients_are_those_of_the_field() {
             let expected = dvec3(difference(DVec3::X), difference(DVec3::Y), difference(DVec3::Z));
             assert!((gradient - expected).length() < 1e-4 * (1.0 + expected.length()));
         }
+    }
+}
+
+#[test]
+fn zeros_with_one_ray_parameter_are_one_hit() {
+    // Two cells have a change of sign at the same ray parameter, for different s.
+    let source = include_str!("../../../../../scenes/implicit/csg.wgsl");
+    let bounds = Aabb { min: Vec3::splat(-1.0), max: Vec3::splat(1.0) };
+    let shape = implicit_in(source, &[1.25, 0.42, 0.8], bounds, &Transform::IDENTITY);
+    let ray =
+        Ray::new(vec3(-0.066182, 3.5172102, -1.9039053), vec3(0.25323787, -0.859348, 0.44428778));
+    let mut roots: Vec<_> =
+        (0..shape.len()).filter_map(|element| shape.root(element, &ray)).collect();
+    roots.sort_by(|a, b| a.1.s.total_cmp(&b.1.s));
+    let [(local, first), (_, second), ..] = &roots[..] else { panic!("two roots") };
+    assert!(first.s < second.s && local.t(first.s) == local.t(second.s));
+    // An acceleration structure may return either.
+    for element in 0..shape.len() {
+        let Some(hit) = shape.intersect(element, &ray) else { continue };
+        let ShapeHit { t, u, v, w } = hit;
+        let hit = Hit { t, u, v, w, element, ..Hit::MISS };
+        let expected = if t == local.t(first.s) { RootCheck::Exact } else { RootCheck::Missed };
+        assert_eq!(shape.check(&hit, &ray, 64, 0.5), expected);
     }
 }

@@ -358,7 +358,7 @@ fn zeros_with_one_ray_parameter_are_one_hit() {
     for element in 0..shape.len() {
         let Some(hit) = shape.intersect(element, &ray) else { continue };
         let ShapeHit { t, u, v, w } = hit;
-        let hit = Hit { t, u, v, w, element, ..Hit::MISS };
+        let hit = Hit { t, u, v, w, primitive: 0, element, ..Hit::MISS };
         let expected = if t == local.t(first.s) { RootCheck::Exact } else { RootCheck::Missed };
         assert_eq!(shape.check(&hit, &ray, 64, 0.5), expected);
     }

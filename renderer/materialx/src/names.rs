@@ -1,0 +1,100 @@
+//! Names in a program, which are unique.
+
+use crate::functions::{identifiers, is_function};
+use std::collections::BTreeSet;
+
+/// Names that are taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    taken: BTreeSet<String>,
+}
+
+/// Keywords, reserved words, and names of built-in functions and types that programs here use.
+const RESERVED: &str = "alias break case const const_assert continue continuing default diagnostic \
+    discard else enable false fn for if let loop override requires return struct switch true var \
+    while NULL Self abstract active alignas alignof as asm asm_fragment async attribute auto await \
+    become cast catch class co_await co_return co_yield coherent column_major common compile \
+    compile_fragment concept const_cast consteval constexpr constinit crate debugger decltype \
+    delete demote demote_to_helper do dynamic_cast enum explicit export extends extern external \
+    fallthrough filter final finally friend from fxgroup get goto groupshared highp impl implements \
+    import inline instanceof interface layout lowp macro macro_rules match mediump meta mod module \
+    move mut mutable namespace new nil noexcept noinline nointerpolation non_coherent noncoherent \
+    noperspective null nullptr of operator package packoffset partial pass patch pixelfragment \
+    precise precision premerge priv protected pub public readonly ref regardless register \
+    reinterpret_cast require resource restrict self set shared sizeof smooth snorm static \
+    static_assert static_cast std subroutine super target template this thread_local throw trait \
+    try type typedef typeid typename typeof union unless unorm unsafe unsized use using varying \
+    virtual volatile wgsl where with writeonly yield \
+    abs acos asin atan2 ceil clamp cos cross determinant distance dot exp exp2 floor fract length \
+    log max min mix normalize pow radians reflect round saturate select sign sin smoothstep sqrt \
+    tan transpose inverseSqrt textureSample bool f32 i32 u32 vec2f vec3f vec4f vec2i vec3i vec2 \
+    vec3 vec4 mat3x3f mat4x4f sampler texture_2d p m result SurfacePoint Material material normal";
+
+impl Names {
+    /// Names that are reserved, and those that a program declares.
+    pub fn new(program: &str) -> Names {
+        let mut taken: BTreeSet<String> = RESERVED.split_whitespace().map(str::to_owned).collect();
+        taken.extend(identifiers(program).map(str::to_owned));
+        Names { taken }
+    }
+
+    /// Takes a name that is like the given one.
+    pub fn unique(&mut self, like: &str) -> String {
+        let name = self.find(like, |name| !self.taken.contains(name));
+        self.taken.insert(name.clone());
+        name
+    }
+
+    /// Takes a name that is like the given one, and the same name with a suffix.
+    pub fn unique_with(&mut self, like: &str, suffix: &str) -> String {
+        let is_free = |name: &str| {
+            !self.taken.contains(name) && !self.taken.contains(&format!("{name}{suffix}"))
+        };
+        let name = self.find(like, is_free);
+        self.taken.extend([name.clone(), format!("{name}{suffix}")]);
+        name
+    }
+
+    fn find(&self, like: &str, is_free: impl Fn(&str) -> bool) -> String {
+        let base = sanitized(like);
+        let mut name = base.clone();
+        let mut number = 1;
+        while !is_free(&name) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        name
+    }
+}
+
+/// Makes an identifier of a name.
+fn sanitized(name: &str) -> String {
+    let mut result: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    // Two underscores at the beginning are reserved, and so is one alone.
+    result = result.trim_start_matches('_').to_owned();
+    let starts_well = result.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !starts_well || is_function(&result) {
+        result = format!("node_{result}");
+    }
+    result.truncate(60);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_valid_and_unique() {
+        let mut names = Names::new("fn square(x: f32) {}");
+        let mut unique = |name| names.unique(name);
+        assert_eq!(unique("color_mix"), "color_mix");
+        assert_eq!(unique("color_mix"), "color_mix_2");
+        assert_eq!(unique("sin"), "sin_2");
+        assert_eq!(unique("square"), "square_2");
+        assert_eq!(unique("1st node"), "node_1st_node");
+        assert_eq!(unique("mx_noise"), "node_mx_noise");
+        assert_eq!(unique("__"), "node_");
+    }
+}

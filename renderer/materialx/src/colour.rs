@@ -45,7 +45,9 @@ impl ColourSpace {
     pub fn parse(name: &str) -> Option<ColourSpace> {
         use Transfer::{Gamma, Linear, Srgb};
         let (transfer, matrix) = match name {
-            "lin_rec709" | "lin_rec709_scene" | "lin_srgb" | "none" | "raw" | "Raw" => (Linear, None),
+            "lin_rec709" | "lin_rec709_scene" | "lin_srgb" | "none" | "raw" | "Raw" => {
+                (Linear, None)
+            }
             "srgb_texture" | "srgb_tx" | "srgb_rec709_scene" | "sRGB" => (Srgb, None),
             "gamma18" | "g18_rec709" => (Gamma(1.8), None),
             "gamma22" | "g22_rec709" => (Gamma(2.2), None),
@@ -76,15 +78,16 @@ impl ColourSpace {
     pub fn convert_texels(self, text: String, ty: Type) -> String {
         let alpha = ty == Type::Color4;
         let decoded = match self.transfer {
-            Transfer::Gamma(gamma) if alpha => format!("mx_gamma_color4({text}, {})", number(gamma)),
+            Transfer::Gamma(gamma) if alpha => {
+                format!("mx_gamma_color4({text}, {})", number(gamma))
+            }
             Transfer::Gamma(gamma) => format!("mx_gamma_color3({text}, {})", number(gamma)),
             Transfer::Linear | Transfer::Srgb => text,
         };
         let Some(rows) = self.matrix else { return decoded };
         // WGSL's constructor takes columns.
-        let columns: Vec<String> = (0..3)
-            .flat_map(|column| rows.map(|row| number(row[column])))
-            .collect();
+        let columns: Vec<String> =
+            (0..3).flat_map(|column| rows.map(|row| number(row[column]))).collect();
         let matrix = format!("mat3x3f({})", columns.join(", "));
         if alpha {
             format!("mx_primaries_color4({decoded}, {matrix})")

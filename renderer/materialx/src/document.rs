@@ -75,11 +75,12 @@ impl Document {
             nodes_limit: MAX_ELEMENTS as u32,
             ..roxmltree::ParsingOptions::default()
         };
-        let xml = roxmltree::Document::parse_with_options(text, options).map_err(|error| Error {
-            location: Location { file: name.to_owned(), line: error.pos().row },
-            message: format!("invalid XML: {error}"),
-            help: "correct the file".into(),
-        })?;
+        let xml =
+            roxmltree::Document::parse_with_options(text, options).map_err(|error| Error {
+                location: Location { file: name.to_owned(), line: error.pos().row },
+                message: format!("invalid XML: {error}"),
+                help: "correct the file".into(),
+            })?;
         let root = xml.root_element();
         let id = self.add(file, None, root, &xml)?;
         if self.category(id) != ROOT {
@@ -242,8 +243,7 @@ impl Document {
 
     /// The inputs of a node.
     pub(crate) fn inputs(&self, node: Id) -> impl Iterator<Item = Id> + '_ {
-        self.children(node)
-            .filter(|&child| matches!(self.category(child), "input" | "parameter"))
+        self.children(node).filter(|&child| matches!(self.category(child), "input" | "parameter"))
     }
 
     /// Where an element is.
@@ -293,7 +293,10 @@ mod tests {
         let image = document.child(graph, "i").unwrap();
         assert_eq!(document.location(image).to_string(), "a.mtlx:3");
         assert_eq!(document.inherited(image, "colorspace"), Some("acescg"));
-        assert_eq!((document.container(image), document.container(graph)), (graph, document.root()));
+        assert_eq!(
+            (document.container(image), document.container(graph)),
+            (graph, document.root())
+        );
     }
 
     #[test]

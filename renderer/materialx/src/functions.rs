@@ -118,6 +118,8 @@ mod tests {
             .map(|t| identifiers(t.lines().find(|l| !l.starts_with("//")).unwrap()).nth(1).unwrap())
             .collect();
         assert!(names.contains(&"mx_hash2") && names.contains(&"mx_hash_final"), "{names:?}");
-        assert!(texts.iter().any(|t| t.starts_with("fn mx_modulo_vec2f(x: vec2f, y: vec2f) -> vec2f")));
+        assert!(
+            texts.iter().any(|t| t.starts_with("fn mx_modulo_vec2f(x: vec2f, y: vec2f) -> vec2f"))
+        );
     }
 }

@@ -113,12 +113,7 @@ impl<'d> Graph<'d> {
     }
 
     /// Evaluates an input of a node as it is; `None` if the node does not have it.
-    pub fn any_input(
-        &mut self,
-        scope: Scope,
-        node: Id,
-        name: &str,
-    ) -> Result<Option<Term>, Error> {
+    pub fn any_input(&mut self, scope: Scope, node: Id, name: &str) -> Result<Option<Term>, Error> {
         match self.document.input(node, name) {
             Some(input) => self.resolve(scope, input),
             None => Ok(None),
@@ -147,7 +142,11 @@ impl<'d> Graph<'d> {
                 let (document, found) = (self.document, term.ty.name());
                 return Err(document.error(
                     input,
-                    format!("input \"{}\" is of type {}, but gets {found}", document.name(input), ty.name()),
+                    format!(
+                        "input \"{}\" is of type {}, but gets {found}",
+                        document.name(input),
+                        ty.name()
+                    ),
                     "connect a node of the same type, or add a <convert> between them",
                 ));
             }
@@ -244,7 +243,12 @@ impl<'d> Graph<'d> {
 
     /// The text of an input that must be constant, such as the name of a file, and the element that
     /// has it.
-    pub fn string(&self, scope: Scope, node: Id, name: &str) -> Result<Option<(Id, &'d str)>, Error> {
+    pub fn string(
+        &self,
+        scope: Scope,
+        node: Id,
+        name: &str,
+    ) -> Result<Option<(Id, &'d str)>, Error> {
         let document = self.document;
         let (mut scope, mut at) = (scope, document.input(node, name));
         for _ in 0..MAX_CHAIN {
@@ -392,13 +396,7 @@ impl<'d> Graph<'d> {
     }
 
     /// An output of a node.
-    pub fn node(
-        &mut self,
-        scope: Scope,
-        node: Id,
-        output: &str,
-        user: Id,
-    ) -> Result<Term, Error> {
+    pub fn node(&mut self, scope: Scope, node: Id, output: &str, user: Id) -> Result<Term, Error> {
         let key = (scope, node, output.to_owned());
         if let Some(term) = self.values.get(&key) {
             return Ok(term.clone());
@@ -421,13 +419,7 @@ impl<'d> Graph<'d> {
         Ok(term)
     }
 
-    fn evaluate(
-        &mut self,
-        scope: Scope,
-        node: Id,
-        output: &str,
-        user: Id,
-    ) -> Result<Term, Error> {
+    fn evaluate(&mut self, scope: Scope, node: Id, output: &str, user: Id) -> Result<Term, Error> {
         let document = self.document;
         match document.category(node) {
             "nodegraph" => return self.graph_output(node, output, user),
@@ -460,13 +452,13 @@ impl<'d> Graph<'d> {
         let Some(definition) = children().find(fits) else { return Ok(None) };
         let name = document.name(definition);
         let implements = |&graph: &Id| document.attribute(graph, "nodedef") == Some(name);
-        let graph = children()
-            .filter(implements)
-            .find_map(|id| match (document.category(id), document.attribute(id, "nodegraph")) {
+        let graph = children().filter(implements).find_map(|id| {
+            match (document.category(id), document.attribute(id, "nodegraph")) {
                 ("nodegraph", _) => Some(id),
                 ("implementation", Some(graph)) => document.child(document.root(), graph),
                 _ => None,
-            });
+            }
+        });
         let graph = graph.ok_or_else(|| {
             document.error(
                 definition,
@@ -493,7 +485,9 @@ impl<'d> Graph<'d> {
         if self.statements.len() == MAX_STATEMENTS {
             return Err(self.document.error(
                 node,
-                format!("the graph has more than {MAX_STATEMENTS} nodes, with those of definitions"),
+                format!(
+                    "the graph has more than {MAX_STATEMENTS} nodes, with those of definitions"
+                ),
                 "simplify the graph",
             ));
         }
@@ -517,7 +511,8 @@ impl<'d> Graph<'d> {
 
     /// Adds an image, and returns its name in the program. Nodes share equal ones.
     pub fn texture(&mut self, node: Id, texture: Texture) -> String {
-        let same = |other: &&Texture| Texture { name: String::new(), ..(*other).clone() } == texture;
+        let same =
+            |other: &&Texture| Texture { name: String::new(), ..(*other).clone() } == texture;
         if let Some(known) = self.textures.iter().find(same) {
             return known.name.clone();
         }

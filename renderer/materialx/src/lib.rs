@@ -102,59 +102,42 @@ impl Document {
     /// The first problem, with its location.
     pub fn convert(&self, name: Option<&str>) -> Result<Material, Error> {
         let element = self.find_material(name)?;
-        let (graph_names, mut surface, template, mut g);
-        {
-            // Names of the shader are known after the surface is.
-            let mut probe = Graph::new(self, Names::default());
-            let (scope, node) = self.surface_of(&mut probe, element)?;
-            let shader = surfaces::convert(&mut probe, scope, node)?.shader;
-            template = Template::find(shader);
-            graph_names = Names::new(template.text);
-            g = Graph::new(self, graph_names);
-            let (scope, node) = self.surface_of(&mut g, element)?;
-            surface = surfaces::convert(&mut g, scope, node)?;
-            let normal = surface.normal.take();
-            self.clamp_values(&mut g, node, &template, &mut surface.values);
-            let statements = g.next_function(true);
-            let normal = match normal {
-                None => None,
-                Some(input) => g.input(scope, node, self.name(input), Type::Vector3)?,
-            };
-            let normal_statements = g.next_function(false);
-            let program = Program {
-                origin: [self.file_name(), self.name(element)],
-                values: &surface.values,
-                parameters: &g.parameters,
-                textures: &g.textures,
-                statements: &statements,
-                normal: normal.map(|normal| (&normal_statements[..], normal)),
-            };
-            let text = template.program(&program);
-            let shader = Shader::parse(self.file_name(), &text).map_err(|error| {
-                self.error(
-                    element,
-                    format!(
-                        "{} has no valid program: {}",
-                        self.label(element),
-                        error.one_line()
-                    ),
-                    "simplify the graph of the material",
-                )
-            })?;
-            Ok(Material {
-                name: self.name(element).to_owned(),
-                text,
-                shader,
-                textures: g.textures,
-                warnings: g.warnings,
-            })
-        }
+        let names = Names::new(program::SHADERS.map(|(_, text)| text));
+        let mut g = Graph::new(self, names);
+        let (scope, node) = self.surface_of(&mut g, element)?;
+        let mut surface = surfaces::convert(&mut g, scope, node)?;
+        let template = Template::find(surface.shader);
+        self.clamp_values(&mut g, node, &template, &mut surface.values);
+        let statements = g.next_function(true);
+        let normal = match surface.normal {
+            None => None,
+            Some(input) => g.input(scope, node, self.name(input), Type::Vector3)?,
+        };
+        let normal_statements = g.next_function(false);
+        let file = self.file_name().rsplit('/').next().unwrap_or_default();
+        let program = Program {
+            origin: [file, self.name(element)],
+            values: &surface.values,
+            parameters: &g.parameters,
+            textures: &g.textures,
+            statements: &statements,
+            normal: normal.map(|normal| (&normal_statements[..], normal)),
+        };
+        let text = template.program(&program);
+        let shader = Shader::parse(self.file_name(), &text).map_err(|error| {
+            let label = self.label(element);
+            let message = format!("{label} has no valid program: {}", error.one_line());
+            self.error(element, message, "simplify the graph of the material")
+        })?;
+        let name = self.name(element).to_owned();
+        Ok(Material { name, text, shader, textures: g.textures, warnings: g.warnings })
     }
 
     fn find_material(&self, name: Option<&str>) -> Result<Id, Error> {
         let all: Vec<Id> = self.material_elements().collect();
         let names = || {
-            let names: Vec<String> = all.iter().map(|&id| format!("\"{}\"", self.name(id))).collect();
+            let names: Vec<String> =
+                all.iter().map(|&id| format!("\"{}\"", self.name(id))).collect();
             names.join(", ")
         };
         let error = |message: String, help: String| Err(self.error(self.root(), message, help));

@@ -1,12 +1,14 @@
 //! Names in a program, which are unique.
 
 use crate::functions::{identifiers, is_function};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that are taken.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Names {
     taken: BTreeSet<String>,
+    /// The last number after a name.
+    numbers: BTreeMap<String, usize>,
 }
 
 /// Keywords, reserved words, and names of built-in functions and types that programs here use.
@@ -31,39 +33,49 @@ const RESERVED: &str = "alias break case const const_assert continue continuing 
     vec3 vec4 mat3x3f mat4x4f sampler texture_2d p m result SurfacePoint Material material normal";
 
 impl Names {
-    /// Names that are reserved, and those that a program declares.
-    pub fn new(program: &str) -> Names {
-        let mut taken: BTreeSet<String> = RESERVED.split_whitespace().map(str::to_owned).collect();
-        taken.extend(identifiers(program).map(str::to_owned));
-        Names { taken }
+    /// Names that are reserved, and those that programs declare outside of functions.
+    pub fn new<const N: usize>(programs: [&str; N]) -> Names {
+        let declared = programs.into_iter().flat_map(str::lines).filter_map(declared_name);
+        let taken = RESERVED.split_whitespace().chain(declared).map(str::to_owned).collect();
+        Names { taken, numbers: BTreeMap::new() }
     }
 
     /// Takes a name that is like the given one.
     pub fn unique(&mut self, like: &str) -> String {
-        let name = self.find(like, |name| !self.taken.contains(name));
+        let name = self.find(like, |taken, name| !taken.contains(name));
         self.taken.insert(name.clone());
         name
     }
 
     /// Takes a name that is like the given one, and the same name with a suffix.
     pub fn unique_with(&mut self, like: &str, suffix: &str) -> String {
-        let is_free = |name: &str| {
-            !self.taken.contains(name) && !self.taken.contains(&format!("{name}{suffix}"))
-        };
-        let name = self.find(like, is_free);
+        let name = self.find(like, |taken, name| {
+            !taken.contains(name) && !taken.contains(&format!("{name}{suffix}"))
+        });
         self.taken.extend([name.clone(), format!("{name}{suffix}")]);
         name
     }
 
-    fn find(&self, like: &str, is_free: impl Fn(&str) -> bool) -> String {
+    fn find(&mut self, like: &str, is_free: impl Fn(&BTreeSet<String>, &str) -> bool) -> String {
         let base = sanitized(like);
         let mut name = base.clone();
-        let mut number = 1;
-        while !is_free(&name) {
-            number += 1;
+        while !is_free(&self.taken, &name) {
+            let number = self.numbers.entry(base.clone()).or_insert(1);
+            *number += 1;
             name = format!("{base}_{number}");
         }
         name
+    }
+}
+
+/// The name of a function, a constant, a struct or a member that a line declares.
+fn declared_name(line: &str) -> Option<&str> {
+    let declares = ["fn ", "const ", "struct "].iter().any(|word| line.starts_with(word));
+    let is_member = line.starts_with("    ") && line.ends_with(',') && line.contains(": ");
+    match (declares, is_member) {
+        (true, _) => identifiers(line).nth(1),
+        (false, true) => identifiers(line).next(),
+        (false, false) => None,
     }
 }
 
@@ -87,7 +99,7 @@ mod tests {
 
     #[test]
     fn names_are_valid_and_unique() {
-        let mut names = Names::new("fn square(x: f32) {}");
+        let mut names = Names::new(["fn square(x: f32) {}"]);
         let mut unique = |name| names.unique(name);
         assert_eq!(unique("color_mix"), "color_mix");
         assert_eq!(unique("color_mix"), "color_mix_2");

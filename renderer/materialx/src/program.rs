@@ -9,14 +9,14 @@ use lightbound_shader::{Scalar, Shader};
 use std::fmt::Write;
 
 /// The shaders of the library that surfaces become.
-const SHADERS: [(&str, &str); 2] = [
+pub(crate) const SHADERS: [(&str, &str); 2] = [
     ("gltf", include_str!("../../../assets/shaders/gltf.wgsl")),
     ("openpbr", include_str!("../../../assets/shaders/openpbr.wgsl")),
 ];
 
 /// A shader of the library.
 pub(crate) struct Template {
-    pub text: &'static str,
+    text: &'static str,
     shader: Shader,
 }
 
@@ -157,7 +157,9 @@ fn set_default(comment: &mut [String], constant: &[f64], is_bool: bool) {
 fn declaration(parameter: &Parameter) -> String {
     let Parameter { name, default, range, meaning, .. } = parameter;
     let range = match range {
-        Some([low, high]) => format!("range: [{}, {}], ", clause_number(*low), clause_number(*high)),
+        Some([low, high]) => {
+            format!("range: [{}, {}], ", clause_number(*low), clause_number(*high))
+        }
         None => String::new(),
     };
     let is_bool = default.ty == crate::values::Type::Boolean;
@@ -174,7 +176,8 @@ fn declaration(parameter: &Parameter) -> String {
 /// The head of the file: what it is, and how a scene uses it.
 fn description(program: &Program) -> String {
     let [document, material] = program.origin.map(one_line);
-    let mut text = format!("//! Material \"{material}\" of {document}, converted from MaterialX.\n//!\n");
+    let mut text =
+        format!("//! Material \"{material}\" of {document}, converted from MaterialX.\n//!\n");
     if !program.textures.is_empty() {
         text += "//! Images, as they are declared in a scene:\n//!\n//! ```text\n";
         for Texture { name, file, encoding, wrap, is_interpolated } in program.textures {

@@ -17,7 +17,9 @@ pub(crate) enum Type {
     Matrix44,
 }
 
-use Type::{Boolean, Color3, Color4, Float, Integer, Matrix33, Matrix44, Vector2, Vector3, Vector4};
+use Type::{
+    Boolean, Color3, Color4, Float, Integer, Matrix33, Matrix44, Vector2, Vector3, Vector4,
+};
 
 /// Names of types.
 const NAMES: [(&str, Type); 10] = [

@@ -25,11 +25,7 @@ pub(crate) fn geometric(g: &Graph, name: &str) -> Option<Term> {
 }
 
 /// Evaluates a node that is geometric; `None` if it is not.
-pub(super) fn evaluate(
-    g: &mut Graph,
-    scope: Scope,
-    node: Id,
-) -> Option<Result<Term, Error>> {
+pub(super) fn evaluate(g: &mut Graph, scope: Scope, node: Id) -> Option<Result<Term, Error>> {
     let category = g.document.category(node);
     let evaluated = match category {
         "position" | "normal" | "tangent" | "bitangent" => directional(g, scope, node),

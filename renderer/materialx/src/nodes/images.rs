@@ -1,11 +1,11 @@
 //! Nodes that sample images.
 
 use super::{convert, geometric, swizzle};
+use crate::colour::Transfer;
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
 use crate::textures::{Encoding, Texture, Wrap};
-use crate::colour::Transfer;
 use crate::values::{Term, Type};
 
 /// Evaluates a node that samples an image; `None` if it does not.
@@ -97,8 +97,8 @@ fn hextiled(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     let scales = pair("scalerange", [0.5, 2.0])?;
     let offsets = pair("offsetrange", [0.0, 1.0])?;
     let weights = g.input(scope, node, "lumacoeffs", Type::Color3)?;
-    let weights = weights
-        .unwrap_or(Term::constant(Type::Color3, &[0.2722287, 0.6740818, 0.0536895]));
+    let weights =
+        weights.unwrap_or(Term::constant(Type::Color3, &[0.2722287, 0.6740818, 0.0536895]));
     let sampler = Sampler::new(g, scope, node, ["file", "", ""], ty)?;
     let tiles = g.bind_as(
         "tiles",
@@ -158,11 +158,7 @@ fn triplanar(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     )?;
     let sum = format!("({weights}.x + {weights}.y + {weights}.z)");
     let [x, y, z] = &sides[..] else { unreachable!("there are three axes") };
-    g.bind(
-        node,
-        ty,
-        format!("({x} * {weights}.x + {y} * {weights}.y + {z} * {weights}.z) / {sum}"),
-    )
+    g.bind(node, ty, format!("({x} * {weights}.x + {y} * {weights}.y + {z} * {weights}.z) / {sum}"))
 }
 
 /// `UsdUVTexture`, whose result is scaled.
@@ -183,13 +179,7 @@ fn usd(g: &mut Graph, scope: Scope, node: Id, output: &str) -> Result<Term, Erro
 }
 
 /// An image of glTF, with its transformation of texture coordinates.
-fn gltf_texel(
-    g: &mut Graph,
-    scope: Scope,
-    node: Id,
-    ty: Type,
-    order: f64,
-) -> Result<Term, Error> {
+fn gltf_texel(g: &mut Graph, scope: Scope, node: Id, ty: Type, order: f64) -> Result<Term, Error> {
     let mut at = uv(g, scope, node, "texcoord")?;
     let pivot = g.input(scope, node, "pivot", Type::Vector2)?;
     let pivot = pivot.unwrap_or(Term::constant(Type::Vector2, &[0.0, 1.0]));
@@ -198,8 +188,7 @@ fn gltf_texel(
     let offset = input(g, scope, node, "offset", (Type::Vector2, 0.0))?;
     let order = input(g, scope, node, "operationorder", (Type::Integer, order))?;
     if !(scale.is(1.0) && rotate.is(0.0) && offset.is(0.0)) {
-        let text =
-            format!("mx_gltf_place2d({at}, {pivot}, {scale}, {rotate}, {offset}, {order})");
+        let text = format!("mx_gltf_place2d({at}, {pivot}, {scale}, {rotate}, {offset}, {order})");
         at = g.bind_as("uv", node, Type::Vector2, text)?;
     }
     let sampler = Sampler::new(g, scope, node, ["file", "uaddressmode", "vaddressmode"], ty)?;

@@ -97,7 +97,10 @@ impl Input {
 const IMPOSSIBLE: &[(&str, &str)] = &[
     ("viewdirection", "the direction of view is not known where parameters are computed"),
     ("facingratio", "the direction of view is not known where parameters are computed"),
-    ("heighttonormal", "derivatives of a height are not known; use \"texture displacement\" of the material"),
+    (
+        "heighttonormal",
+        "derivatives of a height are not known; use \"texture displacement\" of the material",
+    ),
     ("bump", "derivatives of a height are not known; use \"texture displacement\" of the material"),
     ("blur", "an image cannot be blurred while it is sampled; blur the file"),
     ("ambientocclusion", "paths find what occludes light; remove the node"),
@@ -107,7 +110,9 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
 pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> Result<Term, Error> {
     let document = g.document;
     let category = document.category(node);
-    if let Some(component) = category.strip_prefix("separate").and_then(|_| output.strip_prefix("out")) {
+    if let Some(component) =
+        category.strip_prefix("separate").and_then(|_| output.strip_prefix("out"))
+    {
         let term = required(g, scope, node, "in")?;
         return swizzle(g, node, &term, component);
     }
@@ -126,7 +131,10 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
             let given = g.input(scope, node, name, Type::Color3)?;
             Ok::<_, Error>(given.unwrap_or(Term::constant(Type::Color3, default)))
         };
-        let (r, edge) = (color("reflectivity", &[0.944, 0.776, 0.373])?, color("edge_color", &[0.998, 0.981, 0.751])?);
+        let (r, edge) = (
+            color("reflectivity", &[0.944, 0.776, 0.373])?,
+            color("edge_color", &[0.998, 0.981, 0.751])?,
+        );
         let function = if output == "extinction" { "extinction" } else { "ior" };
         return g.bind(node, Type::Color3, format!("mx_artistic_{function}({r}, {edge})"));
     }
@@ -149,7 +157,9 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
                     let component = &"xyzw"[i as usize..=i as usize];
                     swizzle(g, node, &term, component)
                 }
-                None if term.ty.is_vector() => g.bind(node, Type::Float, format!("{term}[{index}]")),
+                None if term.ty.is_vector() => {
+                    g.bind(node, Type::Float, format!("{term}[{index}]"))
+                }
                 _ => Err(document.error(
                     node,
                     format!("{} has no component {index}", term.ty.name()),
@@ -261,9 +271,7 @@ fn convert(g: &Graph, node: Id, term: Term, ty: Type) -> Result<Term, Error> {
         return Ok(Term { ty, ..swizzled });
     }
     match (term.ty, ty) {
-        (Type::Integer, Type::Boolean) => {
-            Ok(Term::expression(ty, format!("bool({term})")))
-        }
+        (Type::Integer, Type::Boolean) => Ok(Term::expression(ty, format!("bool({term})"))),
         (Type::Boolean | Type::Integer, _) if ty.is_vector() => {
             let float = g.coerce(node, term, Type::Float)?;
             g.coerce(node, float, ty)

@@ -58,8 +58,16 @@ pub(super) const TABLE: &[[&str; 3]] = &[
     ["transpose", "in:T=I", "transpose({in})"],
     ["determinant", "in:A=I", "determinant({in})"],
     // Noise.
-    ["noise2d", "amplitude:M=1 pivot:f=0 texcoord:2=uv", "{amplitude} * mx_noise2d_{T}({texcoord}) + {pivot}"],
-    ["noise3d", "amplitude:M=1 pivot:f=0 position:3=P", "{amplitude} * mx_noise3d_{T}({position}) + {pivot}"],
+    [
+        "noise2d",
+        "amplitude:M=1 pivot:f=0 texcoord:2=uv",
+        "{amplitude} * mx_noise2d_{T}({texcoord}) + {pivot}",
+    ],
+    [
+        "noise3d",
+        "amplitude:M=1 pivot:f=0 position:3=P",
+        "{amplitude} * mx_noise3d_{T}({position}) + {pivot}",
+    ],
     [
         "fractal2d",
         "amplitude:M=1 octaves:i=3 lacunarity:f=2 diminish:f=0.5 texcoord:2=uv",
@@ -109,8 +117,16 @@ pub(super) const TABLE: &[[&str; 3]] = &[
          {brightnesslow}, {brightnesshigh}, {seed})",
     ],
     // Patterns.
-    ["ramplr", "valuel:T=0 valuer:T=0 texcoord:2=uv", "mix({valuel}, {valuer}, saturate({texcoord}.x))"],
-    ["ramptb", "valuet:T=0 valueb:T=0 texcoord:2=uv", "mix({valueb}, {valuet}, saturate({texcoord}.y))"],
+    [
+        "ramplr",
+        "valuel:T=0 valuer:T=0 texcoord:2=uv",
+        "mix({valuel}, {valuer}, saturate({texcoord}.x))",
+    ],
+    [
+        "ramptb",
+        "valuet:T=0 valueb:T=0 texcoord:2=uv",
+        "mix({valueb}, {valuet}, saturate({texcoord}.y))",
+    ],
     [
         "ramp4",
         "valuetl:T=0 valuetr:T=0 valuebl:T=0 valuebr:T=0 texcoord:2=uv",
@@ -136,7 +152,11 @@ pub(super) const TABLE: &[[&str; 3]] = &[
         "texcoord:2=uv center:2=0 radius:f=0.1 point1:2=0.25 point2:2=0.75",
         "mx_line({texcoord}, {center}, {radius}, {point1}, {point2})",
     ],
-    ["circle", "texcoord:2=uv center:2=0 radius:f=0.5", "mx_circle({texcoord}, {center}, {radius})"],
+    [
+        "circle",
+        "texcoord:2=uv center:2=0 radius:f=0.5",
+        "mx_circle({texcoord}, {center}, {radius})",
+    ],
     [
         "place2d",
         "texcoord:2=uv pivot:2=0 scale:2=1 rotate:f=0 offset:2=0 operationorder:i=0",
@@ -175,7 +195,11 @@ pub(super) const TABLE: &[[&str; 3]] = &[
     ["hsvtorgb", "in:3=0", "mx_hsvtorgb({in})"],
     ["hsvtorgb.color4", "in:4=0", "vec4f(mx_hsvtorgb({in}.rgb), {in}.a)"],
     ["hsvadjust", "in:3=0 amount:3=0,1,1", "mx_hsvadjust({in}, {amount})"],
-    ["hsvadjust.color4", "in:4=0 amount:3=0,1,1", "vec4f(mx_hsvadjust({in}.rgb, {amount}), {in}.a)"],
+    [
+        "hsvadjust.color4",
+        "in:4=0 amount:3=0,1,1",
+        "vec4f(mx_hsvadjust({in}.rgb, {amount}), {in}.a)",
+    ],
     [
         "saturate",
         "in:3=0 amount:f=1 lumacoeffs:3=0.2722287,0.6740818,0.0536895",

@@ -14,13 +14,10 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let strength = i.float("emissive_strength", 1.0)?;
     i.ignore_emission(&[("emissive", &emissive), ("emissive_strength", &strength)]);
     let thickness = i.float("thickness", 0.0)?;
-    let thin_walled = i.combine(
-        "thin_walled",
-        Type::Boolean,
-        &[&thickness],
-        "{0} == 0.0",
-        |v| f64::from(u8::from(v[0] == 0.0)),
-    )?;
+    let thin_walled =
+        i.combine("thin_walled", Type::Boolean, &[&thickness], "{0} == 0.0", |v| {
+            f64::from(u8::from(v[0] == 0.0))
+        })?;
     let transmission = i.float("transmission", 0.0)?;
     if !transmission.is(0.0) && !thickness.is(0.0) {
         i.ignore_unless(

@@ -41,7 +41,8 @@ pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, 
         let names: Vec<&str> = SURFACES.iter().map(|(name, _)| *name).collect();
         let help = match category {
             "surface_unlit" => {
-                "use AreaLightSource for a shape that emits light, and a black diffuse material".into()
+                "use AreaLightSource for a shape that emits light, and a black diffuse material"
+                    .into()
             }
             _ => format!("use {}", names.join(", ")),
         };
@@ -196,7 +197,10 @@ impl Inputs<'_, '_> {
         anisotropy: &Term,
     ) -> Result<GltfAnisotropy, Error> {
         if anisotropy.is(0.0) {
-            return Ok(GltfAnisotropy { roughness: roughness.clone(), strength: anisotropy.clone() });
+            return Ok(GltfAnisotropy {
+                roughness: roughness.clone(),
+                strength: anisotropy.clone(),
+            });
         }
         let operands = [roughness, anisotropy];
         let across = self.combine(

@@ -106,13 +106,9 @@ fn opaque(i: &mut Inputs, subsurface: Term) -> Result<Surface, Error> {
     };
     let film = i.float("thin_film_thickness", 0.0)?;
     let thickness = i.combine("film", Float, &[&film], "0.001 * {0}", |v| 0.001 * v[0])?;
-    let has_film = i.combine(
-        "has_film",
-        Float,
-        &[&film],
-        "select(0.0, 1.0, {0} > 0.0)",
-        |v| f64::from(u8::from(v[0] > 0.0)),
-    )?;
+    let has_film = i.combine("has_film", Float, &[&film], "select(0.0, 1.0, {0} > 0.0)", |v| {
+        f64::from(u8::from(v[0] > 0.0))
+    })?;
     i.ignore_unless("coat_affect_color", Float, 0.0, "a coat does not saturate the base", "0")?;
     let fuzz = i.float("sheen_roughness", 0.3)?;
     // Of MaterialX's translation, by eye.
@@ -158,8 +154,7 @@ fn edge_tint(r: f64, g: f64) -> f64 {
     let k2 = (((n + 1.0) * (n + 1.0) * r - (n - 1.0) * (n - 1.0)) / (1.0 - r)).max(0.0);
     let (c, n2k2) = (1.0 / 7.0, n * n + k2);
     let perpendicular = (n2k2 - 2.0 * n * c + c * c) / (n2k2 + 2.0 * n * c + c * c);
-    let parallel =
-        (n2k2 * c * c - 2.0 * n * c + 1.0) / (n2k2 * c * c + 2.0 * n * c + 1.0);
+    let parallel = (n2k2 * c * c - 2.0 * n * c + 1.0) / (n2k2 * c * c + 2.0 * n * c + 1.0);
     let schlick = r + (1.0 - r) * libm::pow(6.0 / 7.0, 5.0);
     (0.5 * (perpendicular + parallel) / schlick).clamp(0.0, 1.0)
 }
@@ -176,21 +171,13 @@ fn transmissive(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
     let (sheen, weight) = (i.color("sheen_color", 1.0)?, i.float("sheen", 0.0)?);
     let sheen = i.product("sheen", Color3, &sheen, &weight)?;
     let sheen_r = i.float("sheen_roughness", 0.3)?;
-    let sheen_r = i.combine(
-        "sheen_roughness",
-        Float,
-        &[&sheen_r],
-        "sqrt({0})",
-        |v| libm::sqrt(v[0].max(0.0)),
-    )?;
+    let sheen_r = i.combine("sheen_roughness", Float, &[&sheen_r], "sqrt({0})", |v| {
+        libm::sqrt(v[0].max(0.0))
+    })?;
     let film = i.float("thin_film_thickness", 0.0)?;
-    let has_film = i.combine(
-        "has_film",
-        Float,
-        &[&film],
-        "select(0.0, 1.0, {0} > 0.0)",
-        |v| f64::from(u8::from(v[0] > 0.0)),
-    )?;
+    let has_film = i.combine("has_film", Float, &[&film], "select(0.0, 1.0, {0} > 0.0)", |v| {
+        f64::from(u8::from(v[0] > 0.0))
+    })?;
     let volume = "a volume is a medium of the scene";
     i.ignore_unless("transmission_depth", Float, 0.0, volume, "the colour at the surface")?;
     i.ignore_unless("transmission_scatter", Color3, 0.0, volume, "no scattering in the volume")?;

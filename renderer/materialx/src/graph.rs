@@ -86,6 +86,7 @@ impl<'d> Graph<'d> {
     /// Begins another function, and returns the statements of the one before.
     pub fn next_function(&mut self, in_shading_frame: bool) -> Vec<String> {
         self.values.clear();
+        self.names.next_function();
         self.in_shading_frame = in_shading_frame;
         std::mem::take(&mut self.statements)
     }
@@ -338,7 +339,7 @@ impl<'d> Graph<'d> {
         });
         let title = document.attribute(input, "uiname").unwrap_or_else(|| document.name(input));
         let meaning = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let name = self.names.unique(document.name(input));
+        let name = self.names.parameter(document.name(input));
         let term = Term::expression(ty, format!("m.{name}"));
         self.parameters.push(Parameter { input, name, default, range, meaning });
         Ok(Some(term))

@@ -166,7 +166,10 @@ impl Document {
         if self.attribute(element, "type") == Some("surfaceshader") {
             return Ok((TOP, element));
         }
-        if self.input(element, "displacementshader").is_some() {
+        let displacement = self.input(element, "displacementshader");
+        if displacement.is_some_and(|input| {
+            self.attribute(input, "nodename").or(self.attribute(input, "nodegraph")).is_some()
+        }) {
             g.warn(
                 element,
                 "a material does not displace the surface",

@@ -174,6 +174,7 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
             return convert(g, node, term, ty);
         }
         "switch" => return switch(g, scope, node, ty),
+        "transformmatrix" => return transform(g, scope, node, ty),
         "ramp" => return ramp(g, scope, node, ty),
         _ => {}
     }
@@ -193,9 +194,18 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
             "normals of normal maps have no other use here",
         ));
     }
-    let mut text = (*expression).replace("{T}", ty.wgsl());
+    let mut terms = Vec::new();
     for input in inputs {
-        let term = input.evaluate(g, scope, node, ty)?;
+        terms.push(input.evaluate(g, scope, node, ty)?);
+    }
+    // WGSL evaluates an expression of constants when it is read, and naga cannot evaluate all of them.
+    if terms.iter().all(|term| term.constant.is_some())
+        && let (Some(term), Some(input)) = (terms.first_mut(), inputs.first())
+    {
+        *term = g.bind_as(input.name, node, term.ty, term.text.clone())?;
+    }
+    let mut text = (*expression).replace("{T}", ty.wgsl());
+    for (input, term) in inputs.iter().zip(&terms) {
         text = text.replace(&format!("{{{}}}", input.name), &term.text);
     }
     g.bind(node, ty, text)
@@ -290,6 +300,7 @@ fn switch(g: &mut Graph, scope: Scope, node: Id, ty: Type) -> Result<Term, Error
         return Err(document.error(node, "a switch of matrices is not supported", "use vectors"));
     }
     let which = g.input(scope, node, "which", Type::Float)?.unwrap_or(Term::float(0.0));
+    let which = g.bind_as("which", node, Type::Float, which.text)?;
     let mut text = zero(ty).text;
     let mut is_first = true;
     for case in (1..=MAX_CASES).rev() {
@@ -301,6 +312,25 @@ fn switch(g: &mut Graph, scope: Scope, node: Id, ty: Type) -> Result<Term, Error
         let value = input.unwrap_or_else(|| zero(ty));
         text = format!("select({text}, {value}, {which} < {case}.0)");
     }
+    g.bind(node, ty, text)
+}
+
+/// `transformmatrix`: the product of a matrix and a vector, to which 1 is appended if it is shorter.
+fn transform(g: &mut Graph, scope: Scope, node: Id, ty: Type) -> Result<Term, Error> {
+    let matrix = required(g, scope, node, "mat")?;
+    let vector = g.input(scope, node, "in", ty)?.unwrap_or_else(|| zero(ty));
+    let vector = g.bind_as("in", node, ty, vector.text)?;
+    let text = match (matrix.ty, ty) {
+        (Type::Matrix33, Type::Vector2) => format!("({matrix} * vec3f({vector}, 1.0)).xy"),
+        (Type::Matrix44, Type::Vector3) => format!("({matrix} * vec4f({vector}, 1.0)).xyz"),
+        (Type::Matrix33, Type::Vector3) | (Type::Matrix44, Type::Vector4) => {
+            format!("{matrix} * {vector}")
+        }
+        (found, _) => {
+            let message = format!("a {} cannot transform a {}", found.name(), ty.name());
+            return Err(g.document.error(node, message, "use a matrix of the size of the vector"));
+        }
+    };
     g.bind(node, ty, text)
 }
 

@@ -53,8 +53,6 @@ pub(super) const TABLE: &[[&str; 3]] = &[
     ["rotate3d", "in:3=0 amount:f=0 axis:3=0,1,0", "mx_rotate3d({in}, {amount}, {axis})"],
     ["reflect", "in:3=1,0,0 normal:3=N", "mx_reflect({in}, {normal})"],
     ["refract", "in:3=1,0,0 normal:3=N ior:f=1", "mx_refract({in}, {normal}, {ior})"],
-    ["transformmatrix.vector2", "in:2=0 mat:9=I", "({mat} * vec3f({in}, 1.0)).xy"],
-    ["transformmatrix.vector4", "in:4=0 mat:16=I", "{mat} * {in}"],
     ["transpose", "in:T=I", "transpose({in})"],
     ["determinant", "in:A=I", "determinant({in})"],
     // Noise.

@@ -1,7 +1,8 @@
 //! Surfaces as parameters of shaders of the library.
 //!
 //! Light that passes through a surface is scattered by `gltf`, and other surfaces are `openpbr`,
-//! unless the document uses the material of glTF or UsdPreviewSurface.
+//! unless the document uses the material of glTF or UsdPreviewSurface. Smooth metal is `gltf` as well,
+//! since that has a sampler: directions sampled from bounds rarely meet a narrow lobe.
 
 mod disney;
 mod gltf;
@@ -24,8 +25,11 @@ pub(crate) struct Surface {
     pub normal: Option<Id>,
 }
 
+/// Converts a surface with these inputs.
+type Conversion = fn(&mut Inputs) -> Result<Surface, Error>;
+
 /// Surfaces by their category.
-const SURFACES: [(&str, fn(&mut Inputs) -> Result<Surface, Error>); 5] = [
+const SURFACES: [(&str, Conversion); 5] = [
     ("open_pbr_surface", open_pbr::surface),
     ("standard_surface", standard::surface),
     ("gltf_pbr", gltf::surface),
@@ -179,6 +183,27 @@ impl Inputs<'_, '_> {
             let message = "light does not scatter below the surface";
             self.ignore(name, message, "diffuse reflection of the same colour");
         }
+    }
+}
+
+/// The greatest roughness √α of metal that is smooth.
+const SMOOTH: f64 = 0.1;
+
+impl Inputs<'_, '_> {
+    /// Whether inputs describe smooth metal, without the layers of these weights.
+    fn is_smooth_metal(
+        &mut self,
+        [metalness, roughness]: [&str; 2],
+        default_roughness: f64,
+        layers: &[&str],
+    ) -> Result<bool, Error> {
+        let roughness = self.float(roughness, default_roughness)?;
+        let mut is_smooth = roughness.number().is_some_and(|x| x <= SMOOTH);
+        is_smooth &= self.float(metalness, 0.0)?.is(1.0);
+        for layer in layers {
+            is_smooth &= self.float(layer, 0.0)?.is(0.0);
+        }
+        Ok(is_smooth)
     }
 }
 

@@ -46,8 +46,11 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         i.g.warn(coat, "the coat has the normal of the base", "the normal of the base");
     }
     let transmission = i.float("transmission_weight", 0.0)?;
-    if !transmission.is(0.0) {
-        return transmissive(i, transmission).map(|surface| Surface { normal, ..surface });
+    let metal = ["base_metalness", "specular_roughness"];
+    let is_smooth_metal = i.is_smooth_metal(metal, 0.3, &["coat_weight", "fuzz_weight"])?
+        && i.float("specular_weight", 1.0)?.is(1.0);
+    if !transmission.is(0.0) || is_smooth_metal {
+        return refracting(i, transmission).map(|surface| Surface { normal, ..surface });
     }
     let mut values = Vec::new();
     for (name, default) in FLOATS {
@@ -66,8 +69,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     Ok(Surface { shader: "openpbr", values, normal })
 }
 
-/// A surface that transmits light: what both models have.
-fn transmissive(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
+/// A surface that transmits light, or smooth metal: what both models have.
+fn refracting(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
     let weight = i.float("base_weight", 1.0)?;
     let base = i.color("base_color", 0.8)?;
     let base = i.product("base", Type::Color3, &base, &weight)?;
@@ -83,25 +86,19 @@ fn transmissive(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
     let thickness = i.float("thin_film_thickness", 0.5)?;
     let thickness =
         i.combine("film", Type::Float, &[&thickness], "1000.0 * {0}", |v| 1000.0 * v[0])?;
-    let depth = i.float("transmission_depth", 0.0)?;
-    if !depth.is(0.0) {
-        let message = "a volume is a medium of the scene";
-        i.ignore("transmission_depth", message, "the colour at the surface");
+    if !transmission.is(0.0) {
+        let volume = "a volume is a medium of the scene";
+        let (depth, scatter) = ("transmission_depth", "transmission_scatter");
+        i.ignore_unless(depth, Type::Float, 0.0, volume, "the colour at the surface")?;
+        i.ignore_unless(scatter, Type::Color3, 0.0, volume, "no scattering in the volume")?;
+        i.ignore_unless(
+            "transmission_dispersion_scale",
+            Type::Float,
+            0.0,
+            "light does not disperse in this material",
+            "one index of refraction; use pbrt's \"dielectric\"",
+        )?;
     }
-    i.ignore_unless(
-        "transmission_scatter",
-        Type::Color3,
-        0.0,
-        "a volume is a medium of the scene",
-        "no scattering in the volume",
-    )?;
-    i.ignore_unless(
-        "transmission_dispersion_scale",
-        Type::Float,
-        0.0,
-        "light does not disperse in this material",
-        "one index of refraction; use pbrt's \"dielectric\"",
-    )?;
     let subsurface = i.float("subsurface_weight", 0.0)?;
     i.approximate_subsurface("subsurface_weight", &subsurface);
     let luminance = i.float("emission_luminance", 0.0)?;

@@ -26,9 +26,11 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let normal = i.normal("normal");
     let transmission = i.float("transmission", 0.0)?;
-    match transmission.is(0.0) {
+    let metal = ["metalness", "specular_roughness"];
+    let is_smooth_metal = i.is_smooth_metal(metal, 0.2, &["coat", "sheen"])?;
+    match transmission.is(0.0) && !is_smooth_metal {
         true => opaque(i, subsurface),
-        false => transmissive(i, transmission),
+        false => refracting(i, transmission),
     }
     .map(|surface| Surface { normal, ..surface })
 }
@@ -159,8 +161,8 @@ fn edge_tint(r: f64, g: f64) -> f64 {
     (0.5 * (perpendicular + parallel) / schlick).clamp(0.0, 1.0)
 }
 
-/// A surface that transmits light: what both models have.
-fn transmissive(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
+/// A surface that transmits light, or smooth metal: what both models have.
+fn refracting(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
     let (weight, base) = (i.float("base", 0.8)?, i.color("base_color", 1.0)?);
     let base = i.product("base", Color3, &base, &weight)?;
     let tint = i.color("transmission_color", 1.0)?;
@@ -178,24 +180,12 @@ fn transmissive(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
     let has_film = i.combine("has_film", Float, &[&film], "select(0.0, 1.0, {0} > 0.0)", |v| {
         f64::from(u8::from(v[0] > 0.0))
     })?;
-    let volume = "a volume is a medium of the scene";
-    i.ignore_unless("transmission_depth", Float, 0.0, volume, "the colour at the surface")?;
-    i.ignore_unless("transmission_scatter", Color3, 0.0, volume, "no scattering in the volume")?;
-    i.ignore_unless(
-        "transmission_dispersion",
-        Float,
-        0.0,
-        "light does not disperse in this material",
-        "one index of refraction; use pbrt's \"dielectric\"",
-    )?;
-    i.ignore_unless(
-        "transmission_extra_roughness",
-        Float,
-        0.0,
-        "reflected and transmitted light have the same roughness",
-        "specular_roughness for both",
-    )?;
-    i.ignore_unless("coat_color", Color3, 1.0, "the coat over glass is clear", "a clear coat")?;
+    if !transmission.is(0.0) {
+        ignore_volume(i)?;
+    }
+    if !i.float("coat", 0.0)?.is(0.0) {
+        i.ignore_unless("coat_color", Color3, 1.0, "the coat over glass is clear", "a clear coat")?;
+    }
     let values = vec![
         ("base_color", color),
         ("metallic", i.float("metalness", 0.0)?),
@@ -215,6 +205,27 @@ fn transmissive(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
         ("thin_walled", i.boolean("thin_walled")?),
     ];
     Ok(Surface { shader: "gltf", values, normal: None })
+}
+
+/// Warns about what a volume would do.
+fn ignore_volume(i: &mut Inputs) -> Result<(), Error> {
+    let volume = "a volume is a medium of the scene";
+    i.ignore_unless("transmission_depth", Float, 0.0, volume, "the colour at the surface")?;
+    i.ignore_unless("transmission_scatter", Color3, 0.0, volume, "no scattering in the volume")?;
+    i.ignore_unless(
+        "transmission_dispersion",
+        Float,
+        0.0,
+        "light does not disperse in this material",
+        "one index of refraction; use pbrt's \"dielectric\"",
+    )?;
+    i.ignore_unless(
+        "transmission_extra_roughness",
+        Float,
+        0.0,
+        "reflected and transmitted light have the same roughness",
+        "specular_roughness for both",
+    )
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod import;
 mod info;
 mod input;
 mod interrupt;
+mod material;
 mod memory;
 mod merge;
 mod numbers;
@@ -220,6 +221,9 @@ enum Command {
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
+    /// Convert materials of MaterialX documents to WGSL
+    #[command(subcommand)]
+    Material(material::Command),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
     /// Write manual pages
@@ -246,6 +250,7 @@ fn main() -> ExitCode {
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),
+        Command::Material(command) => material::run(&command),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args),
     };

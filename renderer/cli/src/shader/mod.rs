@@ -18,11 +18,12 @@ mod values;
 mod warnings;
 
 use super::output::OutputFile;
-use super::{Error, Exit, input};
+use super::{Error, Exit, console, input};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::{ProgramError, library};
 use lightbound::medium::ShaderFieldError;
+use lightbound_materialx::{Material, is_materialx_name};
 use lightbound_pbrt::shader_file::{self, ShaderReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{
@@ -77,10 +78,15 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
 }
 
 /// Arguments of the subcommands that read a shader.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 struct SourceArgs {
-    /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin
+    /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin. Or a
+    /// MaterialX document, .mtlx
     file: PathBuf,
+
+    /// Material of a MaterialX document [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    material: Option<String>,
 
     /// Instruction set [default: chosen for this machine]
     #[arg(long, value_name = "TARGET", value_parser = target_parser())]
@@ -121,7 +127,7 @@ fn one_of(targets: impl IntoIterator<Item = Target>) -> impl TypedValueParser<Va
 
 /// Reads and parses a shader: a file, or a name of the library; - is stdin.
 pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
-    let source = SourceArgs { file: file.to_owned(), target: None, set: vec![] };
+    let source = SourceArgs { file: file.to_owned(), ..SourceArgs::default() };
     Ok(parse_text(&source.name(), &source.read()?)?)
 }
 
@@ -198,8 +204,27 @@ impl SourceArgs {
         input::name(&self.file).display().to_string()
     }
 
-    /// The shader's text, from the file or otherwise from the library.
+    /// The material of a MaterialX document; `None` if the file is a shader.
+    fn document(&self) -> Result<Option<Material>, Error> {
+        if is_materialx_name(&self.file) {
+            return crate::material::convert(&self.file, self.material.as_deref()).map(Some);
+        }
+        if self.material.is_some() {
+            return Err(Error::option(
+                format!("--material is for MaterialX documents, and {} is none", self.name()),
+                "remove the option; a shader is one material",
+            ));
+        }
+        Ok(None)
+    }
+
+    /// The shader's text, from the file or otherwise from the library. Materials of documents are
+    /// converted.
     fn read(&self) -> Result<String, Error> {
+        if let Some(material) = self.document()? {
+            material.warnings.iter().for_each(|warning| console::warn(warning));
+            return Ok(material.text);
+        }
         let in_library = || self.file.to_str().and_then(library::find);
         match input::read(&self.file) {
             Err(cause) if cause.kind() == ErrorKind::NotFound => match in_library() {

@@ -34,6 +34,7 @@ Examples:
   lightbound shader preview henyey_greenstein --set g=0.8
   lightbound shader preview gyroid.wgsl --p -1..1,-1..1,-1..1   an implicit surface
   lightbound shader preview ripples.wgsl                 a displaced sphere
+  lightbound shader preview brass.mtlx                   a MaterialX document
 
 The scene has a ball and a bent sheet of the material, lit by a window and by narrow lamps. One lamp
 is behind the sheet and shows transmission. The u direction, and thus the tangent, runs around the
@@ -229,7 +230,12 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let file = args.output.clone().unwrap_or_else(|| default_output(&source.file));
     let images = args.texture.iter().map(|(_, file)| Path::new(file));
     output(Some(&file), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
-    let text = source.read()?;
+    // Loading the scene gives the warnings of a document.
+    let document = source.document()?;
+    let text = match &document {
+        Some(material) => material.text.clone(),
+        None => source.read()?,
+    };
     let mut shader = parse_text(&source.name(), &text)?;
     let subject = Subject::of(&shader).expect("it is one of these unless a function is named");
     let bounds = args.positions.bounds_with_fields(&shader)?;
@@ -240,8 +246,19 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     for (name, file) in &args.texture {
         scene.push((format!("--texture {name}={file}"), texture_declaration(&shader, name, file)?));
     }
-    let declared = match with_surface_uv(&shader, &text, args)? {
-        None => declaration(&shader, source, &args.texture, bounds)?,
+    let with_uv = match &document {
+        Some(_) => None,
+        None => with_surface_uv(&shader, &text, args)?,
+    };
+    let head = match &document {
+        Some(material) => head_of_document(source, &material.name),
+        None => head(&shader, bounds),
+    };
+    if document.is_none() && with_uv.is_none() {
+        super::images(&shader, &args.texture)?;
+    }
+    let declared = match with_uv {
+        None => declaration(&shader, source, &args.texture, head)?,
         Some(computed) => {
             let is_override = |(name, _): &&Assignment| {
                 shader.overrides().iter().any(|declared| declared.name == *name)
@@ -250,9 +267,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             shader = computed;
             declaration(
                 &shader,
-                &SourceArgs { file: source.file.clone(), target: None, set },
+                &SourceArgs { file: source.file.clone(), set, ..SourceArgs::default() },
                 &[],
-                bounds,
+                head,
             )?
         }
     };
@@ -344,17 +361,17 @@ fn default_output(shader: &Path) -> PathBuf {
     }
 }
 
-/// The material, medium or shape in pbrt's scene format. Its textures must be declared before it.
+/// The material, medium or shape in pbrt's scene format, which begins with `head`. Its textures must
+/// be declared before it.
 fn declaration(
     shader: &Shader,
     source: &SourceArgs,
     images: &[Assignment],
-    bounds: Aabb,
+    head: String,
 ) -> Result<String, Error> {
     let (settings, _) = source.settings(shader)?;
     let words = parameter_words(shader, source)?;
-    super::images(shader, images)?;
-    let mut text = head(shader, bounds);
+    let mut text = head;
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");
     }
@@ -380,6 +397,20 @@ fn declaration(
         text += &parameter_declaration(declared, [declared.scalar.bits(*value)]);
     }
     Ok(text)
+}
+
+/// The declaration of a material of a document, without the parameters of the shader.
+fn head_of_document(source: &SourceArgs, material: &str) -> String {
+    let [file, material] = [&*source.file.to_string_lossy(), material].map(quoted);
+    format!(
+        "MakeNamedMaterial \"preview\" \"string type\" [\"materialx\"] \
+         \"string filename\" [\"{file}\"] \"string material\" [\"{material}\"]\n"
+    )
+}
+
+/// Escapes what would end a string of a scene.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// The declaration without the parameters of the shader.
@@ -441,7 +472,7 @@ fn texture_declaration(shader: &Shader, name: &str, file: &str) -> Result<String
         Some(parameter) if parameter.size == 1 => ("float", "linear"),
         _ => ("spectrum", "sRGB"),
     };
-    let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+    let file = quoted(file);
     Ok(format!(
         "Texture \"{name}\" \"{kind}\" \"imagemap\" \"string filename\" [\"{file}\"] \"string encoding\" [\"{encoding}\"]\n"
     ))
@@ -501,9 +532,11 @@ mod tests {
         let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
             let set = set.iter().copied().map(pair).collect();
             let images: Vec<_> = images.iter().copied().map(pair).collect();
-            let source = SourceArgs { file: "a.wgsl".into(), target: None, set };
+            let source = SourceArgs { file: "a.wgsl".into(), set, ..SourceArgs::default() };
             let bounds = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
-            declaration(&shader, &source, &images, bounds).map_err(|error| error.to_string())
+            crate::shader::images(&shader, &images)
+                .and_then(|_| declaration(&shader, &source, &images, head(&shader, bounds)))
+                .map_err(|error| error.to_string())
         };
         let head = format!(
             "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"

@@ -259,6 +259,7 @@ document_tests! {
     pbrt_runs: "docs/pbrt.md",
     python_runs: "docs/python.md",
     gltf_runs: "docs/gltf.md",
+    materialx_runs: "docs/materialx.md",
     parameters_of_pbrt_run: "docs/pbrt-support.md",
     rendering_runs: "docs/rendering.md",
 }

@@ -12,6 +12,7 @@ mod frames;
 mod gltf;
 mod info;
 mod lightcuts;
+mod materialx;
 mod parts;
 mod program;
 mod regress;

@@ -8,6 +8,7 @@
 //! Invariant: frames are orthonormal and right-handed, with normals on the side of the geometric
 //! normal.
 
+use super::ShaderNormal;
 use crate::geometry::{Surface, SurfaceDerivatives};
 use crate::texture::{Lookup, Param, Texels, WrapMode};
 use lightbound_image::Image;
@@ -22,16 +23,20 @@ pub enum BumpMap {
     /// An image of normals n in the shading frame, stored as (n + 1) / 2 in linear RGB. It is
     /// repeated.
     Normals(Arc<Image>),
+    /// A function of the material's shader.
+    Shader(Arc<ShaderNormal>),
 }
 
 impl BumpMap {
     /// Returns the perturbed shading frame of a surface with these derivatives. It is that of the
-    /// surface where the perturbation is undefined.
+    /// surface where the perturbation is undefined. `positions` are those for shaders, in world
+    /// space and in object space.
     pub fn frame(
         &self,
         surface: &Surface,
         derivatives: &SurfaceDerivatives,
         lookup: &Lookup,
+        positions: impl FnOnce() -> [Vec3; 2],
     ) -> Frame {
         let (n, tangent) = match self {
             BumpMap::Displacement(height) => {
@@ -43,6 +48,10 @@ impl BumpMap {
                 // Rows start at the top, v at the bottom.
                 let encoded = texels.bilinear(Vec2::new(lookup.uv.x, 1.0 - lookup.uv.y));
                 (surface.frame.to_world(2.0 * encoded - 1.0), surface.frame.t)
+            }
+            BumpMap::Shader(normal) => {
+                let n = normal.at(surface, positions());
+                (surface.frame.to_world(n), surface.frame.t)
             }
         };
         let Some(n) = n.as_dvec3().try_normalize() else { return surface.frame };
@@ -99,7 +108,10 @@ mod tests {
     fn bumped(geometry: &Geometry, (u, v): (f32, f32), map: &BumpMap) -> (Surface, Frame) {
         let hit = Hit { t: 1.0, u, v, primitive: 0, element: 0, ..Hit::MISS };
         let surface = geometry.surface(&hit, -Vec3::Z);
-        let frame = map.frame(&surface, &geometry.derivatives(&hit, -Vec3::Z), &surface.lookup());
+        let frame =
+            map.frame(&surface, &geometry.derivatives(&hit, -Vec3::Z), &surface.lookup(), || {
+                [surface.p; 2]
+            });
         (surface, frame)
     }
 
@@ -266,7 +278,7 @@ mod tests {
                 derivatives.dpdv,
             );
             let lookup = Lookup { footprint, ..surface.lookup() };
-            let n = map.frame(&surface, &derivatives, &lookup).n;
+            let n = map.frame(&surface, &derivatives, &lookup, || [surface.p; 2]).n;
             let slope = if tilted { 1.0 / step / 2.0 } else { 0.0 };
             assert_near(n, vec3(-slope, 0.0, 1.0).normalize(), 1e-4);
         }

@@ -88,6 +88,8 @@ impl Scene {
         let bump = self.materials[material as usize].bump()?;
         let derivatives = self.geometry.derivatives(hit, d);
         let footprint = self.footprint(surface, &derivatives);
-        Some(bump.frame(surface, &derivatives, &Lookup { footprint, ..surface.lookup() }))
+        let lookup = Lookup { footprint, ..surface.lookup() };
+        let positions = || self.geometry.shader_positions(hit, surface.p);
+        Some(bump.frame(surface, &derivatives, &lookup, positions))
     }
 }

@@ -3,6 +3,7 @@
 mod command;
 mod gltf;
 mod image;
+mod materialx;
 mod mesh;
 mod nanovdb;
 mod part;
@@ -22,6 +23,8 @@ pub enum Kind {
     Scene,
     /// glTF assets, translated to scenes
     Gltf,
+    /// MaterialX documents, whose materials are converted
+    Materialx,
     /// WGSL materials, compiled, evaluated and bounded
     Shader,
     /// PLY meshes
@@ -69,9 +72,10 @@ pub trait Reader {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 17] = [
         Kind::Scene,
         Kind::Gltf,
+        Kind::Materialx,
         Kind::Shader,
         Kind::Ply,
         Kind::Nanovdb,
@@ -91,7 +95,7 @@ impl Kind {
     /// Returns the syntax of the inputs.
     pub fn syntax(self) -> Syntax {
         match self {
-            Kind::Scene | Kind::Gltf | Kind::Shader => Syntax::Text,
+            Kind::Scene | Kind::Gltf | Kind::Materialx | Kind::Shader => Syntax::Text,
             Kind::Suite | Kind::Csv | Kind::Options => Syntax::Text,
             // The corpus of meshes has text and binary files; half of the latter is a text header.
             Kind::Ply => Syntax::Text,
@@ -112,6 +116,7 @@ impl Kind {
         match self {
             Kind::Scene => Box::new(scene::Scenes::new()),
             Kind::Gltf => Box::new(gltf::Assets),
+            Kind::Materialx => Box::new(materialx::Documents),
             Kind::Shader => Box::new(shader::Shaders),
             Kind::Ply => Box::new(mesh::Meshes),
             Kind::Nanovdb => Box::new(nanovdb::Volumes::new()),

@@ -48,7 +48,7 @@ impl Materials {
 }
 
 /// Supported types of materials.
-const MATERIALS: [&str; 13] = [
+const MATERIALS: [&str; 14] = [
     "diffuse",
     "coateddiffuse",
     "diffusetransmission",
@@ -60,6 +60,7 @@ const MATERIALS: [&str; 13] = [
     "measured",
     "mix",
     "shader",
+    "materialx",
     "subsurface",
     "interface",
 ];
@@ -106,6 +107,7 @@ impl Builder<'_> {
                 }
                 "mix" => Some(self.mix(&m.entity, d, &all.index, next)?),
                 "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
+                "materialx" => Some(self.materialx(&m.entity, m.name.as_deref())?),
                 _ => self.material(&m.entity)?,
             };
             if let Some(material) = material {

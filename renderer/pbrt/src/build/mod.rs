@@ -9,6 +9,7 @@ mod integrator;
 mod light_groups;
 mod lights;
 mod materials;
+mod materialx;
 mod measured;
 mod media;
 mod meshes;
@@ -174,6 +175,7 @@ fn build_scene(
         checks: value_checks::TextureChecks::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
+        documents: materialx::Documents::default(),
         emission_images: HashMap::new(),
         measured: HashMap::new(),
         displacement_edge_scale: settings::displacement_edge_scale(description)?,
@@ -280,6 +282,7 @@ struct Builder<'a> {
     checks: value_checks::TextureChecks,
     shaders: shaders::Shaders,
     converted: shader_textures::ConvertedTextures,
+    documents: materialx::Documents,
     /// Images of area lights.
     emission_images: HashMap<PathBuf, Arc<EmissionImage>>,
     /// Measured materials.

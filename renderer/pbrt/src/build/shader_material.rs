@@ -5,6 +5,7 @@
 //! fallback.
 
 use super::Builder;
+use super::shader_textures::ShaderTexture;
 use super::shaders::{FindError, Variant};
 use super::shape_errors::mesh_error;
 use super::value_checks::ValidValues;
@@ -15,7 +16,8 @@ use lightbound::geometry::{
     DisplacedMesh, DisplacedSurface, Implicit, ImplicitError, ShaderDisplacementError,
 };
 use lightbound::material::{
-    Material, ParameterValues, ProgramError, Setting, ShaderInstance, library, parameters,
+    BumpMap, Material, ParameterValues, ProgramError, Setting, ShaderInstance, ShaderNormal,
+    library, parameters,
 };
 use lightbound::medium::{ShaderField, ShaderFieldError, ShaderFieldSettings};
 use lightbound::suggestion::did_you_mean;
@@ -47,6 +49,11 @@ pub(super) struct ShaderValues {
 }
 
 impl ShaderUse<'_> {
+    /// Returns the index of the shader.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
     /// Creates an error at a parameter of the material.
     pub fn error(&self, param: &Param, message: &str) -> SceneError {
         SceneError::at(
@@ -304,11 +311,51 @@ impl Builder<'_> {
         };
         let shader_use = self.shader_use(entity, file, label, ShaderKind::Brdf, &RESERVED)?;
         let values = self.shader_values(&shader_use)?;
-        let bump =
+        self.finish_material(&shader_use, values)
+    }
+
+    /// Builds a material of a shader and its values, with a bump map.
+    pub(super) fn finish_material(
+        &mut self,
+        shader_use: &ShaderUse,
+        values: ShaderValues,
+    ) -> Result<Material, SceneError> {
+        let entity = shader_use.entity;
+        let given =
             self.bump_map(entity, |name| shader_use.names().any(|declared| declared == name))?;
-        check_unused(&[&shader_use], &[])?;
-        let instance = self.instantiate(&shader_use, values)?;
+        check_unused(&[shader_use], &[])?;
+        let bump = match (given, self.shader_normal(shader_use, &values)?) {
+            (given, None) => given,
+            (None, computed) => computed,
+            (given, Some(_)) => {
+                let message = format!(
+                    "{} computes normals, and the material has a bump map",
+                    shader_use.label
+                );
+                self.warn(entity, message, "the bump map")?;
+                given
+            }
+        };
+        let instance = self.instantiate(shader_use, values)?;
         Ok(Material::scattering(instance).with_bump(bump))
+    }
+
+    /// Compiles `fn normal` of a shader, if there is one.
+    fn shader_normal(
+        &mut self,
+        shader_use: &ShaderUse,
+        values: &ShaderValues,
+    ) -> Result<Option<BumpMap>, SceneError> {
+        let shader = &shader_use.shader;
+        let Some(function) = ShaderNormal::find(shader) else { return Ok(None) };
+        let ShaderValues { settings, overrides, lookups, textures } = values;
+        let parameters =
+            ParameterValues::new(std::iter::zip(shader.settable(), settings.iter().cloned()));
+        let variant = Variant::new(shader_use.index, overrides, lookups.clone());
+        let settings = variant.settings(shader);
+        let normal = ShaderNormal::new(&function, &settings, parameters, textures.clone());
+        let normal = normal.map_err(|error| shader_use.program_error(error))?;
+        Ok(Some(BumpMap::Shader(Arc::new(normal))))
     }
 
     /// Finds a shader of a kind by its file name. Its parameters cannot have `reserved` names.
@@ -341,7 +388,7 @@ impl Builder<'_> {
         self.checked_use(entity, index, label, kind, reserved)
     }
 
-    fn checked_use<'e>(
+    pub(super) fn checked_use<'e>(
         &self,
         entity: &'e Entity,
         index: u32,
@@ -372,9 +419,19 @@ impl Builder<'_> {
         &mut self,
         shader_use: &ShaderUse,
     ) -> Result<ShaderValues, SceneError> {
+        let textures = self.shader_textures(shader_use)?;
+        self.shader_values_with(shader_use, textures)
+    }
+
+    /// Reads the values of all parameters of a shader with these textures.
+    pub(super) fn shader_values_with(
+        &mut self,
+        shader_use: &ShaderUse,
+        textures: Vec<ShaderTexture>,
+    ) -> Result<ShaderValues, SceneError> {
         let settings = self.settings(shader_use)?;
         let overrides = overrides(shader_use)?;
-        let (lookups, textures) = self.shader_textures(shader_use)?.into_iter().unzip();
+        let (lookups, textures) = textures.into_iter().unzip();
         Ok(ShaderValues { settings, overrides, lookups, textures })
     }
 

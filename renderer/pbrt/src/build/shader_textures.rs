@@ -69,7 +69,8 @@ impl Builder<'_> {
         shader.textures().iter().map(|name| self.shader_texture(shader_use, name)).collect()
     }
 
-    fn shader_texture(
+    /// Returns the texture of a shader that its material sets.
+    pub(super) fn shader_texture(
         &mut self,
         shader_use: &ShaderUse,
         name: &str,
@@ -123,6 +124,12 @@ impl Builder<'_> {
         }
     }
 
+    /// Returns a texture of a shader with the image of a map.
+    pub(super) fn unmapped_texture(&mut self, map: &ImageMap) -> ShaderTexture {
+        let texture = self.converted.get(map);
+        (texture.state(sampler(map)), texture)
+    }
+
     fn converted_texture(
         &mut self,
         shader_use: &ShaderUse,
@@ -156,8 +163,7 @@ impl Builder<'_> {
                 format!("{name} is inverted and black outside the image ({})", shader_use.label);
             self.diagnostics.warn(Some(&param.location), message, "0 outside the image, not 1")?;
         }
-        let texture = self.converted.get(map);
-        Ok((texture.state(sampler(map)), texture))
+        Ok(self.unmapped_texture(map))
     }
 }
 

@@ -15,7 +15,7 @@ use lightbound_shader::{
     Arena, Parameter, Settings, Shader, ShaderError, ShaderKind, Target, Texture,
 };
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The shaders of a scene.
@@ -38,6 +38,8 @@ pub(super) struct Shaders {
 enum Origin {
     File(PathBuf, Option<&'static str>),
     Library(&'static str),
+    /// A material of a MaterialX document.
+    Document(PathBuf, String),
 }
 
 /// A specialization of a shader. Each is compiled separately.
@@ -189,6 +191,18 @@ impl Shaders {
         };
         let Ok(shader) = self.add(Origin::Library(entry.name), parse);
         shader
+    }
+
+    /// Returns the index of a shader that was made from a material of a document, if it was added.
+    pub fn find_converted(&self, document: &Path, material: &str) -> Option<u32> {
+        self.by_origin.get(&Origin::Document(document.into(), material.into())).copied()
+    }
+
+    /// Adds a shader that was made from a material of a document, and returns its index.
+    pub fn add_converted(&mut self, document: &Path, material: &str, shader: Shader) -> u32 {
+        let origin = Origin::Document(document.into(), material.into());
+        let Ok(index) = self.add(origin, || Ok::<_, std::convert::Infallible>(shader));
+        index
     }
 
     /// Returns the index of the shader of this origin; parses it if it is new.

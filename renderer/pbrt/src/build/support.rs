@@ -93,6 +93,7 @@ hair: +"rgb color" [0.1 0.2 0.3]; "spectrum sigma_a" [300 0.1 700 0.5]; "rgb ref
 measured: !"string filename" "bronze.bsdf"; "string normalmap" "square.pfm"; "texture displacement" "f"
 subsurface: "rgb sigma_a" [1 2 3] "rgb sigma_s" [1 2 3]; "rgb sigma_s" [1 2 3] "rgb sigma_a" [1 2 3]; "string name" "Skin1"; "rgb reflectance" [0.1 0.2 0.3]; "rgb mfp" [1 2 3] "rgb reflectance" [0.1 0.2 0.3]; "float scale" 2; "float g" 0.3; "float eta" 1.4; "float roughness" 0.1; "float uroughness" 0.1; "float vroughness" 0.1; "bool remaproughness" false; "string normalmap" "square.pfm"; "texture displacement" "f"
 +shader: !+"string filename" "diffuse"
++materialx: !+"string filename" "grey.mtlx"; +"string material" "grey"
 [Texture float]
 constant: "float value" 0.5
 imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
@@ -321,6 +322,9 @@ impl Folder {
                    property list uchar int vertex_indices\nend_header\n0 0 0 0 0\n1 0 0 1 0\n\
                    0 1 0 0 1\n3 0 1 2\n";
         write("mesh.ply", ply.as_bytes());
+        let surface =
+            b"<materialx><open_pbr_surface name='grey' type='surfaceshader'/></materialx>";
+        write("grey.mtlx", surface);
         write("haze.wgsl", b"fn density(p: vec3f) -> f32 { return p.x; }");
         let bumps = b"fn displace(uv: vec2f, p: vec3f, n: vec3f) -> f32 { return 0.1 * p.x; }";
         write("bumps.wgsl", bumps);
@@ -452,8 +456,9 @@ fn table_has_every_parameter_that_the_loader_looks_up() {
     let list = PARAMETERS.replace("MAPPING", MAPPING);
     let mut unlisted = Vec::new();
     // Shaders declare their parameters themselves.
-    let has_list =
-        |ty: &&Type<'_>| !ty.parameters.is_empty() && !["shader", "implicit"].contains(&ty.name);
+    let has_list = |ty: &&Type<'_>| {
+        !ty.parameters.is_empty() && !["shader", "materialx", "implicit"].contains(&ty.name)
+    };
     for ty in types(&list).iter().filter(has_list) {
         // The unused parameter makes the entity note which names are looked up.
         let text = ty.scene(&format!("{} \"float zzzzzz\" 1", ty.with(None)));

@@ -22,6 +22,7 @@ mod instanced_lights;
 mod light_sampling;
 mod lightcuts;
 mod materials;
+mod materialx;
 mod measured;
 mod media;
 mod media_radiance;

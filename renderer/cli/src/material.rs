@@ -1,0 +1,91 @@
+//! `lightbound material`: materials of other programs as WGSL.
+
+use super::output::{OutputFile, is_stream, to_stdout};
+use super::{Error, Exit, console};
+use lightbound_image::write::save;
+use lightbound_materialx::{Document, Material, is_materialx_name};
+use lightbound_pbrt::shader_file;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound material convert brass.mtlx -o brass.wgsl
+  lightbound material convert chess_set.mtlx --material M_King_B
+  lightbound shader preview brass.mtlx -o brass.png
+
+The shader has the values of the document as defaults of its parameters,
+and one `let` for each node. Its head lists the images, with paths
+relative to the document. Scenes may use the document itself:
+  Material \"materialx\" \"string filename\" \"brass.mtlx\"";
+
+/// Subcommands of `material`.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Convert a material of a MaterialX document to WGSL
+    Convert(Args),
+}
+
+/// Options of `material convert`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Document, .mtlx
+    #[arg(value_name = "DOCUMENT")]
+    document: PathBuf,
+
+    /// Name of the material [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    material: Option<String>,
+
+    /// Shader to write, .wgsl [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(command: &Command) -> Result<Exit, Error> {
+    let Command::Convert(args) = command;
+    if !is_materialx_name(&args.document) {
+        return Err(Error::option(
+            format!("{} is not a MaterialX document", args.document.display()),
+            "give a file that ends in .mtlx",
+        ));
+    }
+    let output = args.output.as_deref().filter(|path| !is_stream(path));
+    let output = output.map(OutputFile::check).transpose()?;
+    if let Some(output) = &output
+        && output.is_same_file(&args.document)
+    {
+        return Err(Error::option("--output would overwrite the document", "name another file"));
+    }
+    let material = convert(&args.document, args.material.as_deref())?;
+    for warning in &material.warnings {
+        console::warn(warning);
+    }
+    match output {
+        None => {
+            to_stdout(material.text.as_bytes())?;
+        }
+        Some(output) => save(output.name(), material.text.as_bytes()).map_err(|cause| {
+            let help = "check the free space and the folder's permissions".into();
+            Error::Write { cause, help }
+        })?,
+    }
+    Ok(Exit::Success)
+}
+
+/// Converts a material of a document; without a name, the only one.
+pub fn convert(path: &Path, material: Option<&str>) -> Result<Material, Error> {
+    let read = |path: &Path| shader_file::decode(&path.display().to_string(), std::fs::read(path));
+    let text = read(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut included = |name: &str| read(&folder.join(name)).map_err(io::Error::other);
+    let error = |error: lightbound_materialx::Error| Error::Data {
+        message: error.to_string(),
+        help: error.help,
+    };
+    let name = path.display().to_string();
+    let document = Document::parse(&name, &text, &mut included).map_err(error)?;
+    document.convert(material).map_err(error)
+}

@@ -1,0 +1,49 @@
+//! Tests of MaterialX documents: `material convert`, and the commands of `shader`.
+
+use crate::common::{assert_input_error, lightbound};
+use lightbound_image::read_exr;
+use predicates::str::contains;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn document() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/materialx/materials.mtlx")
+}
+
+#[test]
+fn converted_materials_look_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let mut convert =
+        lightbound(&["material", "convert", "--material", "tiles", "-o", "tiles.wgsl"]);
+    convert.arg(document()).current_dir(here).assert().success().stderr("");
+    let text = fs::read_to_string(here.join("tiles.wgsl")).unwrap();
+    assert!(text.contains("    let grid = p.uv * m.tiles;\n"), "{text}");
+    let preview = |file: &Path, options: &[&str], picture: &str| {
+        let mut command = lightbound(&["shader", "preview", "-q", "--size", "24", "--spp", "1"]);
+        command.args(["--set", "tiles=9,5", "-o", picture]).args(options).arg(file);
+        command.current_dir(here).assert().success().stderr("");
+        read_exr(&here.join(picture)).unwrap().channels
+    };
+    let direct = preview(&document(), &["--material", "tiles"], "direct.exr");
+    assert_eq!(direct, preview(&here.join("tiles.wgsl"), &[], "converted.exr"));
+}
+
+#[test]
+fn shader_commands_take_documents() {
+    let mut check = lightbound(&["shader", "check", "--material", "marble"]);
+    check.arg(document()).assert().success().stdout(contains("Scale of the veins, of the graph."));
+    let mut eval = lightbound(&["shader", "eval", "--material", "glass"]);
+    eval.args(["--wi", "0,0.6,0.8", "--wo", "0,0,1"]).arg(document()).assert().success();
+}
+
+#[test]
+fn wrong_options_are_errors() {
+    let mut command = lightbound(&["material", "convert", "ward"]);
+    assert_input_error(&mut command, &["ward is not a MaterialX document", ".mtlx"]);
+    let mut command = lightbound(&["material", "convert"]);
+    command.arg(document());
+    assert_input_error(&mut command, &["the document has 4 materials", "\"marble\", \"brass\""]);
+    let mut command = lightbound(&["shader", "check", "ward", "--material", "a"]);
+    assert_input_error(&mut command, &["--material is for MaterialX documents"]);
+}

@@ -1,0 +1,234 @@
+//! Converts materials of MaterialX documents to WGSL.
+//!
+//! [`Document::parse`] reads a document, and [`Document::convert`] returns one of its materials as
+//! the text of a shader: one of the library with the surface's values as defaults of its parameters,
+//! and `fn material`, which computes those that are connected to node graphs. Each node is one `let`
+//! with the node's name, so that a person can read and edit the result.
+//!
+//! ```
+//! use lightbound_materialx::Document;
+//!
+//! let text = r#"<materialx version="1.39">
+//!   <noise3d name="grain" type="float"><input name="amplitude" type="float" value="0.2"/></noise3d>
+//!   <open_pbr_surface name="stone_surface" type="surfaceshader">
+//!     <input name="specular_roughness" type="float" nodename="grain"/>
+//!   </open_pbr_surface>
+//!   <surfacematerial name="stone" type="material">
+//!     <input name="surfaceshader" type="surfaceshader" nodename="stone_surface"/>
+//!   </surfacematerial>
+//! </materialx>"#;
+//! let no_files = &mut |_: &str| Err(std::io::Error::other("there are no other files"));
+//! let document = Document::parse("stone.mtlx", text, no_files)?;
+//! let material = document.convert(Some("stone"))?;
+//! assert!(material.text.contains("let grain = 0.2 * mx_noise3d_f32(p.object_position) + 0.0;"));
+//! assert!(material.text.contains("result.specular_roughness = grain;"));
+//! # Ok::<(), lightbound_materialx::Error>(())
+//! ```
+//!
+//! What nodes compute follows the definitions of MaterialX 1.39, which `docs/materialx.md` lists.
+//!
+//! Invariant: no input panics. Errors name file, line and element, and a remedy.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+mod colour;
+mod document;
+mod error;
+mod functions;
+mod graph;
+mod names;
+mod nodes;
+mod program;
+mod surfaces;
+#[cfg(test)]
+mod tests;
+mod textures;
+mod values;
+
+pub use document::Document;
+pub use error::{Error, Location, Warning};
+pub use textures::{Encoding, Texture, Wrap};
+
+use document::Id;
+use graph::{Graph, TOP};
+use lightbound_shader::Shader;
+use names::Names;
+use program::{Program, Template};
+use std::path::Path;
+use values::{Term, Type};
+
+/// A material as a shader.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// Name of the material.
+    pub name: String,
+    /// The shader in WGSL.
+    pub text: String,
+    /// The shader, parsed.
+    pub shader: Shader,
+    /// Images that the shader samples.
+    pub textures: Vec<Texture>,
+    /// What is ignored or replaced.
+    pub warnings: Vec<Warning>,
+}
+
+/// Returns whether the name of a file is that of a MaterialX document.
+pub fn is_materialx_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("mtlx"))
+}
+
+impl Document {
+    /// The names of the materials.
+    pub fn materials(&self) -> Vec<&str> {
+        self.material_elements().map(|id| self.name(id)).collect()
+    }
+
+    /// The elements of materials, or else of surfaces.
+    fn material_elements(&self) -> impl Iterator<Item = Id> + '_ {
+        let is_material = |&id: &Id| self.attribute(id, "type") == Some("material");
+        let has_material = self.children(self.root()).any(|id| is_material(&id));
+        let is_surface = |&id: &Id| {
+            self.attribute(id, "type") == Some("surfaceshader") && self.category(id) != "output"
+        };
+        self.children(self.root()).filter(move |id| match has_material {
+            true => is_material(id) && self.category(*id) != "output",
+            false => is_surface(id),
+        })
+    }
+
+    /// Converts a material; without a name, the only one.
+    ///
+    /// # Errors
+    /// The first problem, with its location.
+    pub fn convert(&self, name: Option<&str>) -> Result<Material, Error> {
+        let element = self.find_material(name)?;
+        let names = Names::new(program::SHADERS.map(|(_, text)| text));
+        let mut g = Graph::new(self, names);
+        let (scope, node) = self.surface_of(&mut g, element)?;
+        let mut surface = surfaces::convert(&mut g, scope, node)?;
+        let template = Template::find(surface.shader);
+        self.clamp_values(&mut g, node, &template, &mut surface.values);
+        let statements = g.next_function(true);
+        let normal = match surface.normal {
+            None => None,
+            Some(input) => g.input(scope, node, self.name(input), Type::Vector3)?,
+        };
+        let normal_statements = g.next_function(false);
+        let file = self.file_name().rsplit('/').next().unwrap_or_default();
+        let program = Program {
+            origin: [file, self.name(element)],
+            values: &surface.values,
+            parameters: &g.parameters,
+            textures: &g.textures,
+            statements: &statements,
+            normal: normal.map(|normal| (&normal_statements[..], normal)),
+        };
+        let text = template.program(&program);
+        let shader = Shader::parse(self.file_name(), &text).map_err(|error| {
+            let label = self.label(element);
+            let message = format!("{label} has no valid program: {}", error.one_line());
+            self.error(element, message, "simplify the graph of the material")
+        })?;
+        let name = self.name(element).to_owned();
+        Ok(Material { name, text, shader, textures: g.textures, warnings: g.warnings })
+    }
+
+    fn find_material(&self, name: Option<&str>) -> Result<Id, Error> {
+        let all: Vec<Id> = self.material_elements().collect();
+        let names = || {
+            let names: Vec<String> =
+                all.iter().map(|&id| format!("\"{}\"", self.name(id))).collect();
+            names.join(", ")
+        };
+        let error = |message: String, help: String| Err(self.error(self.root(), message, help));
+        match (name, &all[..]) {
+            (_, []) => error(
+                "the document has no material".into(),
+                "add a <surfacematerial>, or a surface such as <standard_surface>".into(),
+            ),
+            (None, &[one]) => Ok(one),
+            (None, _) => error(
+                format!("the document has {} materials", all.len()),
+                format!("name one of {}", names()),
+            ),
+            (Some(name), _) => match all.iter().find(|&&id| self.name(id) == name) {
+                Some(&id) => Ok(id),
+                None => error(
+                    format!("the document has no material \"{name}\""),
+                    format!("name one of {}", names()),
+                ),
+            },
+        }
+    }
+
+    /// The node of a material's surface, and its scope.
+    fn surface_of(&self, g: &mut Graph, element: Id) -> Result<(graph::Scope, Id), Error> {
+        if self.attribute(element, "type") == Some("surfaceshader") {
+            return Ok((TOP, element));
+        }
+        let displacement = self.input(element, "displacementshader");
+        if displacement.is_some_and(|input| {
+            self.attribute(input, "nodename").or(self.attribute(input, "nodegraph")).is_some()
+        }) {
+            g.warn(
+                element,
+                "a material does not displace the surface",
+                "no displacement; give the shape a \"displacement\"",
+            );
+        }
+        let missing = |at: Id| {
+            self.error(
+                at,
+                format!("{} has no surface", self.label(element)),
+                "connect \"surfaceshader\" to a surface such as <standard_surface>",
+            )
+        };
+        let mut at = self.input(element, "surfaceshader").ok_or_else(|| missing(element))?;
+        let mut scope = TOP;
+        // A surface may be the output of a graph.
+        for _ in 0..16 {
+            let container = match self.category(at) {
+                "output" => self.container(at),
+                _ => self.root(),
+            };
+            if let Some(name) = self.attribute(at, "nodegraph") {
+                let graph = self.child(self.root(), name).ok_or_else(|| missing(at))?;
+                scope = g.graph_scope(graph);
+                let wanted = self.attribute(at, "output").unwrap_or("out");
+                let mut outputs =
+                    self.children(graph).filter(|&child| self.category(child) == "output");
+                at = outputs.find(|&o| self.name(o) == wanted).ok_or_else(|| missing(at))?;
+                continue;
+            }
+            let name = self.attribute(at, "nodename").ok_or_else(|| missing(at))?;
+            let node = self.child(container, name).ok_or_else(|| missing(at))?;
+            if self.category(node) == "output" {
+                at = node;
+                continue;
+            }
+            return Ok((scope, node));
+        }
+        Err(missing(at))
+    }
+
+    /// Clamps constants to the ranges of the shader.
+    fn clamp_values(
+        &self,
+        g: &mut Graph,
+        node: Id,
+        template: &Template,
+        values: &mut [(&'static str, Term)],
+    ) {
+        for (name, term) in values {
+            let [low, high] = template.range(name);
+            let Some(constant) = &term.constant else { continue };
+            let clamped: Vec<f64> = constant.iter().map(|x| x.clamp(low, high)).collect();
+            let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * (1.0 + b.abs());
+            if !constant.iter().zip(&clamped).all(is_close) {
+                let message = format!("the value of `{name}` is out of range: {}", term.text);
+                g.warn(node, message, Term::constant(term.ty, &clamped).text);
+            }
+            *term = Term::constant(term.ty, &clamped);
+        }
+    }
+}

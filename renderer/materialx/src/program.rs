@@ -1,0 +1,235 @@
+//! The text of a program: a shader of the library with the values of a surface as defaults, and
+//! `fn material` for what is computed.
+
+use crate::functions::needed;
+use crate::graph::Parameter;
+use crate::textures::{Encoding, Texture, Wrap};
+use crate::values::{Term, number};
+use lightbound_shader::{Scalar, Shader};
+use std::fmt::Write;
+
+/// The shaders of the library that surfaces become.
+pub(crate) const SHADERS: [(&str, &str); 2] = [
+    ("gltf", include_str!("../../../assets/shaders/gltf.wgsl")),
+    ("openpbr", include_str!("../../../assets/shaders/openpbr.wgsl")),
+];
+
+/// A shader of the library.
+pub(crate) struct Template {
+    text: &'static str,
+    shader: Shader,
+}
+
+/// What a program is made of.
+pub(crate) struct Program<'a> {
+    /// Name of the document and of the material.
+    pub origin: [&'a str; 2],
+    /// Members of `Material`, and their values.
+    pub values: &'a [(&'static str, Term)],
+    pub parameters: &'a [Parameter],
+    pub textures: &'a [Texture],
+    /// Statements of `fn material`.
+    pub statements: &'a [String],
+    /// Statements of `fn normal`, and its result.
+    pub normal: Option<(&'a [String], Term)>,
+}
+
+impl Template {
+    /// Finds a shader of the library.
+    pub fn find(name: &str) -> Template {
+        let (_, text) = SHADERS.iter().find(|(n, _)| *n == name).expect("it is in the list");
+        let shader = Shader::parse(name, text).expect("shaders of the library are valid");
+        Template { text, shader }
+    }
+
+    /// The range of a member of `Material`.
+    pub fn range(&self, member: &str) -> [f64; 2] {
+        let mut members = self.shader.parameters().iter();
+        let found = members.find(|parameter| parameter.name == member);
+        let parameter = found.unwrap_or_else(|| panic!("the shader has no parameter {member}"));
+        match parameter.scalar {
+            Scalar::Bool => [0.0, 1.0],
+            _ => parameter.range,
+        }
+    }
+
+    /// The text of a program.
+    pub fn program(&self, program: &Program) -> String {
+        let head_end = self.text.lines().take_while(|line| line.starts_with("//!")).count();
+        let lines: Vec<&str> = self.text.lines().collect();
+        let (head, body) = lines.split_at(head_end);
+        let is_clause = |line: &&&str| {
+            let text = line.trim_start_matches("//!").trim();
+            text.starts_with("sides:") || text.starts_with("cosine:")
+        };
+        let mut text = String::new();
+        for clause in head.iter().filter(is_clause) {
+            text += clause;
+            text += "\n";
+        }
+        text += &description(program);
+        let rest = head.iter().filter(|line| !is_clause(line)).skip_while(|line| line.len() == 3);
+        for line in rest {
+            text += line;
+            text += "\n";
+        }
+        for texture in program.textures {
+            let name = &texture.name;
+            write!(
+                text,
+                "\n/// {}\nvar {name}: texture_2d<f32>;\nvar {name}_sampler: sampler;\n",
+                one_line(&texture.file)
+            )
+            .expect("a string");
+        }
+        text += &functions(program);
+        text += &self.body(body, program);
+        text
+    }
+
+    /// The shader without its head, with other defaults and more parameters.
+    fn body(&self, lines: &[&str], program: &Program) -> String {
+        let mut text = String::new();
+        // The declaration of a member and the lines of its comment.
+        let mut comment: Vec<String> = Vec::new();
+        let mut in_material = false;
+        for line in lines {
+            if line.starts_with("struct Material") {
+                in_material = true;
+            } else if in_material && *line == "}" {
+                in_material = false;
+                program.parameters.iter().for_each(|parameter| text += &declaration(parameter));
+            } else if in_material && line.trim_start().starts_with("///") {
+                comment.push((*line).to_owned());
+                continue;
+            } else if in_material {
+                let name = line.trim().split(':').next().unwrap_or_default();
+                if let Some((_, value)) = program.values.iter().find(|(n, _)| *n == name)
+                    && let Some(constant) = &value.constant
+                {
+                    set_default(&mut comment, constant, line.contains("bool"));
+                }
+                for line in comment.drain(..) {
+                    text += &line;
+                    text += "\n";
+                }
+            }
+            text += line;
+            text += "\n";
+        }
+        text
+    }
+}
+
+/// Removes line breaks, which would end a comment.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A constant as the value of a clause `default:`.
+fn default_text(constant: &[f64], is_bool: bool) -> String {
+    match constant {
+        [x] if is_bool => (*x != 0.0).to_string(),
+        [x] => clause_number(*x),
+        _ if constant.iter().all(|x| *x == constant[0]) => clause_number(constant[0]),
+        _ => {
+            let numbers: Vec<String> = constant.iter().map(|x| clause_number(*x)).collect();
+            format!("({})", numbers.join(", "))
+        }
+    }
+}
+
+/// A number in a clause, without a fraction of zero.
+fn clause_number(x: f64) -> String {
+    let text = number(x);
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// Replaces the default in a comment.
+fn set_default(comment: &mut [String], constant: &[f64], is_bool: bool) {
+    let line = comment.iter_mut().find(|line| line.contains("default: "));
+    let line = line.expect("members of library shaders have defaults");
+    let start = line.find("default: ").expect("it is in the line") + "default: ".len();
+    line.replace_range(start.., &default_text(constant, is_bool));
+}
+
+/// The declaration of an input of a graph.
+fn declaration(parameter: &Parameter) -> String {
+    let Parameter { name, default, range, meaning, .. } = parameter;
+    let range = match range {
+        Some([low, high]) => {
+            format!("range: [{}, {}], ", clause_number(*low), clause_number(*high))
+        }
+        None => String::new(),
+    };
+    let is_bool = default.ty == crate::values::Type::Boolean;
+    let constant = default.constant.as_ref().expect("defaults are constant");
+    // A colon in the meaning could be that of a clause.
+    let meaning = meaning.replace(':', " ");
+    format!(
+        "    /// {meaning}, of the graph. {range}default: {}\n    {name}: {},\n",
+        default_text(constant, is_bool),
+        default.ty.wgsl()
+    )
+}
+
+/// The head of the file: what it is, and how a scene uses it.
+fn description(program: &Program) -> String {
+    let [document, material] = program.origin.map(one_line);
+    let mut text =
+        format!("//! Material \"{material}\" of {document}, converted from MaterialX.\n//!\n");
+    if !program.textures.is_empty() {
+        text += "//! Images, as they are declared in a scene:\n//!\n//! ```text\n";
+        for Texture { name, file, encoding, wrap, is_interpolated } in program.textures {
+            let encoding = match encoding {
+                Encoding::Linear => "linear",
+                Encoding::Srgb => "sRGB",
+            };
+            let wrap = if *wrap == Wrap::Repeat { "repeat" } else { "clamp" };
+            let filter = if *is_interpolated { "bilinear" } else { "point" };
+            writeln!(
+                text,
+                "//! Texture \"{name}\" \"spectrum\" \"imagemap\" \"string filename\" \"{}\"\n//!   \
+                 \"string encoding\" \"{encoding}\" \"string wrap\" \"{wrap}\" \"string filter\" \
+                 \"{filter}\"",
+                one_line(file)
+            )
+            .expect("a string");
+        }
+        text += "//! ```\n//!\n";
+    }
+    text
+}
+
+/// `fn material` and `fn normal`, and the functions that they call.
+fn functions(program: &Program) -> String {
+    let computed: Vec<_> =
+        program.values.iter().filter(|(_, value)| value.constant.is_none()).collect();
+    let mut text = String::new();
+    if !computed.is_empty() {
+        text += "\nfn material(p: SurfacePoint, m: Material) -> Material {\n";
+        program.statements.iter().for_each(|line| text += &indented(line));
+        text += "    var result = m;\n";
+        for (name, value) in &computed {
+            text += &indented(&format!("result.{name} = {value};"));
+        }
+        text += "    return result;\n}\n";
+    }
+    if let Some((statements, normal)) = &program.normal {
+        text += "\n/// The normal in the shading frame.\n\
+                 fn normal(p: SurfacePoint, m: Material) -> vec3f {\n";
+        statements.iter().for_each(|line| text += &indented(line));
+        text += &indented(&format!("return {normal};"));
+        text += "}\n";
+    }
+    for function in needed([text.as_str()].into_iter()).iter().rev() {
+        text += "\n";
+        text += function;
+        text += "\n";
+    }
+    text
+}
+
+fn indented(line: &str) -> String {
+    format!("    {line}\n")
+}

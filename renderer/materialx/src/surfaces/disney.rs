@@ -1,0 +1,54 @@
+//! `disney_principled` as `gltf`.
+
+use super::{Inputs, Surface};
+use crate::error::Error;
+use crate::values::{Term, Type};
+
+use Type::{Color3, Float};
+
+/// Roughness √α of the sheen of MaterialX's definition, which has α = 0.3.
+const SHEEN_ROUGHNESS: f64 = 0.5477;
+
+pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
+    let base = i.get("baseColor", Color3, &[0.16])?;
+    let (r, anisotropy) = (i.float("roughness", 0.5)?, i.float("anisotropic", 0.0)?);
+    let facets = i.gltf_anisotropy(&r, &anisotropy)?;
+    let white = Term::constant(Color3, &[1.0]);
+    let (sheen, sheen_tint) = (i.float("sheen", 0.0)?, i.float("sheenTint", 0.5)?);
+    let tint = i.mix("sheen_tint", Color3, &white, &base, &sheen_tint)?;
+    let sheen = i.product("sheen_color", Color3, &tint, &sheen)?;
+    let ior = i.float("ior", 1.5)?;
+    // The reflectance at normal incidence is 0.08 specular, for any index.
+    let (specular, tint) = (i.float("specular", 0.5)?, i.float("specularTint", 0.0)?);
+    let tint = i.mix("specular_tint", Color3, &white, &base, &tint)?;
+    let specular_color = i.combine(
+        "specular_color",
+        Color3,
+        &[&tint, &specular, &ior],
+        "{0} * (0.08 * {1} / max(pow(({2} - 1.0) / ({2} + 1.0), 2.0), 1e-4))",
+        |v| {
+            let root = (v[2] - 1.0) / (v[2] + 1.0);
+            v[0] * 0.08 * v[1] / (root * root).max(1e-4)
+        },
+    )?;
+    let gloss = i.float("clearcoatGloss", 1.0)?;
+    let coat_roughness =
+        i.combine("coat_roughness", Float, &[&gloss], "1.0 - {0}", |v| 1.0 - v[0])?;
+    let subsurface = i.float("subsurface", 0.0)?;
+    i.approximate_subsurface("subsurface", &subsurface);
+    let values = vec![
+        ("base_color", base),
+        ("metallic", i.float("metallic", 0.0)?),
+        ("roughness", facets.roughness),
+        ("anisotropy", facets.strength),
+        ("ior", ior),
+        ("specular_color", specular_color),
+        ("clearcoat", i.float("clearcoat", 0.0)?),
+        ("clearcoat_roughness", coat_roughness),
+        ("sheen_color", sheen),
+        ("sheen_roughness", Term::float(SHEEN_ROUGHNESS)),
+        ("transmission", i.float("specTrans", 0.0)?),
+        ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
+    ];
+    Ok(Surface { shader: "gltf", values, normal: None })
+}

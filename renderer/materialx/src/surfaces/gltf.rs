@@ -1,0 +1,58 @@
+//! `gltf_pbr` as `gltf`.
+
+use super::{Inputs, Surface};
+use crate::error::Error;
+use crate::values::Type;
+
+pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
+    let alpha_mode = i.get("alpha_mode", Type::Integer, &[0.0])?;
+    if !alpha_mode.is(0.0) {
+        let alpha = i.float("alpha", 1.0)?;
+        i.ignore_opacity("alpha", &alpha);
+    }
+    let emissive = i.color("emissive", 0.0)?;
+    let strength = i.float("emissive_strength", 1.0)?;
+    i.ignore_emission(&[("emissive", &emissive), ("emissive_strength", &strength)]);
+    let thickness = i.float("thickness", 0.0)?;
+    let thin_walled =
+        i.combine("thin_walled", Type::Boolean, &[&thickness], "{0} == 0.0", |v| {
+            f64::from(u8::from(v[0] == 0.0))
+        })?;
+    let transmission = i.float("transmission", 0.0)?;
+    if !transmission.is(0.0) && !thickness.is(0.0) {
+        i.ignore_unless(
+            "attenuation_color",
+            Type::Color3,
+            1.0,
+            "a volume is a medium of the scene",
+            "a clear volume",
+        )?;
+    }
+    if !transmission.is(0.0) {
+        let message = "light does not disperse in this material";
+        i.ignore_unless("dispersion", Type::Float, 0.0, message, "one index of refraction")?;
+    }
+    if let Some(coat) = i.normal("clearcoat_normal") {
+        i.g.warn(coat, "the coat has the normal of the base", "the normal of the base");
+    }
+    let values = vec![
+        ("base_color", i.color("base_color", 1.0)?),
+        ("metallic", i.float("metallic", 1.0)?),
+        ("roughness", i.float("roughness", 1.0)?),
+        ("ior", i.float("ior", 1.5)?),
+        ("specular", i.float("specular", 1.0)?),
+        ("specular_color", i.color("specular_color", 1.0)?),
+        ("anisotropy", i.float("anisotropy_strength", 0.0)?),
+        ("anisotropy_rotation", i.float("anisotropy_rotation", 0.0)?),
+        ("clearcoat", i.float("clearcoat", 0.0)?),
+        ("clearcoat_roughness", i.float("clearcoat_roughness", 0.0)?),
+        ("sheen_color", i.color("sheen_color", 0.0)?),
+        ("sheen_roughness", i.float("sheen_roughness", 0.0)?),
+        ("iridescence", i.float("iridescence", 0.0)?),
+        ("iridescence_ior", i.float("iridescence_ior", 1.3)?),
+        ("iridescence_thickness", i.float("iridescence_thickness", 100.0)?),
+        ("transmission", transmission),
+        ("thin_walled", thin_walled),
+    ];
+    Ok(Surface { shader: "gltf", values, normal: i.normal("normal") })
+}

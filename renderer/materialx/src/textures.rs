@@ -1,0 +1,34 @@
+//! Images of a material.
+
+/// How values in a file are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Linear values.
+    Linear,
+    /// The transfer function of sRGB, for files with 8 bits; others are linear.
+    Srgb,
+}
+
+/// What is outside of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrap {
+    /// The image again.
+    Repeat,
+    /// Its border.
+    Clamp,
+}
+
+/// An image that a material samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Texture {
+    /// Name of the texture in the program.
+    pub name: String,
+    /// Path of the file, relative to the folder of the document unless it is absolute.
+    pub file: String,
+    /// Encoding of the values.
+    pub encoding: Encoding,
+    /// What is outside of the image.
+    pub wrap: Wrap,
+    /// Whether texels are interpolated.
+    pub is_interpolated: bool,
+}

@@ -1,0 +1,169 @@
+//! Builds `Material "materialx"` from a material of a MaterialX document.
+//!
+//! The material is converted to a shader, whose parameters the scene may set, as those of
+//! `Material "shader"`. Images are those of the document, unless the scene sets them.
+
+use super::Builder;
+use super::shader_material::ShaderUse;
+use super::shader_textures::ShaderTexture;
+use crate::diagnostics::SceneError;
+use crate::file::parse::Entity;
+use crate::shader_file;
+use lightbound::material::Material;
+use lightbound::texture::{
+    ImageMap, ImageMapValue, Mapping, TextureFilter, WrapMode, shader_texture,
+};
+use lightbound_materialx::{Document, Encoding, Error, Texture, Wrap};
+use lightbound_shader::ShaderKind;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Names that the scene format reserves for other parameters than those of the shader.
+const RESERVED: [&str; 3] = ["filename", "type", "material"];
+
+/// Documents that have been read, and what converted materials need.
+#[derive(Default)]
+pub(super) struct Documents {
+    documents: HashMap<PathBuf, Arc<Document>>,
+    /// Images by the index of the shader.
+    textures: HashMap<u32, Arc<[Texture]>>,
+}
+
+/// An error in a document as one of the entity that uses it.
+fn document_error(entity: &Entity, label: &str, error: &Error) -> SceneError {
+    entity.error(format!("{label} cannot be used: {error}")).help(&error.help)
+}
+
+impl Builder<'_> {
+    /// Builds a material of a document; `name` is the name of the material in the scene, if any.
+    pub(super) fn materialx(
+        &mut self,
+        entity: &Entity,
+        name: Option<&str>,
+    ) -> Result<Material, SceneError> {
+        let Some(file) = entity.params.string("filename")? else {
+            let error = entity.error("a material \"materialx\" needs a document");
+            return Err(error.help("give \"string filename\", a .mtlx file"));
+        };
+        let file = file.to_owned();
+        let material = entity.params.string("material")?.map(str::to_owned);
+        let label = match name {
+            Some(name) => format!("document {file} of material \"{name}\""),
+            None => format!("document {file} of a material \"materialx\""),
+        };
+        let path = self.path(&file);
+        let key = material.clone().unwrap_or_default();
+        let index = match self.shaders.find_converted(&path, &key) {
+            Some(index) => index,
+            None => self.convert_material(entity, &label, &path, material.as_deref())?,
+        };
+        let shader_use = self.checked_use(entity, index, label, ShaderKind::Brdf, &RESERVED)?;
+        let textures = self.document_textures(&shader_use, &path)?;
+        let values = self.shader_values_with(&shader_use, textures)?;
+        self.finish_material(&shader_use, values)
+    }
+
+    /// Converts a material of a document, and returns the index of its shader.
+    fn convert_material(
+        &mut self,
+        entity: &Entity,
+        label: &str,
+        path: &Path,
+        material: Option<&str>,
+    ) -> Result<u32, SceneError> {
+        let document = self.document(entity, label, path)?;
+        let converted =
+            document.convert(material).map_err(|error| document_error(entity, label, &error))?;
+        for warning in &converted.warnings {
+            let message = format!("{}: {}", warning.location, warning.message);
+            self.warn(entity, message, &warning.fallback)?;
+        }
+        let key = material.unwrap_or_default();
+        let index = self.shaders.add_converted(path, key, converted.shader);
+        self.documents.textures.insert(index, converted.textures.into());
+        Ok(index)
+    }
+
+    /// Reads a document, once.
+    fn document(
+        &mut self,
+        entity: &Entity,
+        label: &str,
+        path: &Path,
+    ) -> Result<Arc<Document>, SceneError> {
+        if let Some(document) = self.documents.documents.get(path) {
+            return Ok(document.clone());
+        }
+        let text = shader_file::read(path, &mut self.inputs).map_err(|error| {
+            let error = entity.error(format!("{label} cannot be used: {error}"));
+            error.help("check the path, which is relative to the scene's folder")
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let inputs = &mut self.inputs;
+        let mut read =
+            |name: &str| shader_file::read(&folder.join(name), inputs).map_err(io::Error::other);
+        let name = path.display().to_string();
+        let document = Document::parse(&name, &text, &mut read)
+            .map_err(|error| document_error(entity, label, &error))?;
+        let document = Arc::new(document);
+        self.documents.documents.insert(path.into(), document.clone());
+        Ok(document)
+    }
+
+    /// Returns the textures of a converted material: those of the scene, or else of the document.
+    fn document_textures(
+        &mut self,
+        shader_use: &ShaderUse,
+        document: &Path,
+    ) -> Result<Vec<ShaderTexture>, SceneError> {
+        let textures = self.documents.textures[&shader_use.index()].clone();
+        let shader = shader_use.shader.clone();
+        let folder = document.parent().unwrap_or(Path::new(""));
+        let texture = |name: &String| {
+            if shader_use.entity.params.any(name).is_some() {
+                return self.shader_texture(shader_use, name);
+            }
+            let texture = textures.iter().find(|texture| texture.name == *name);
+            let texture = texture.expect("textures of the program are those of the material");
+            self.document_texture(shader_use, &folder.join(&texture.file), texture)
+        };
+        shader.textures().iter().map(texture).collect()
+    }
+
+    fn document_texture(
+        &mut self,
+        shader_use: &ShaderUse,
+        path: &Path,
+        texture: &Texture,
+    ) -> Result<ShaderTexture, SceneError> {
+        let entity = shader_use.entity;
+        let encoding = match texture.encoding {
+            Encoding::Linear => "linear",
+            Encoding::Srgb => "sRGB",
+        };
+        let image = self.image(entity, path, encoding).map_err(|error| {
+            let message = format!("{}: {}", shader_use.label, error.message());
+            match error.remedy() {
+                Some(remedy) => entity.error(message).help(remedy),
+                None => entity.error(message),
+            }
+        })?;
+        self.check_finite(entity, &image)?;
+        shader_texture::check_size(&image).map_err(|error| {
+            entity.error(format!("{}: {error}", shader_use.label)).help(error.remedy())
+        })?;
+        let wrap = match texture.wrap {
+            Wrap::Repeat => WrapMode::Repeat,
+            Wrap::Clamp => WrapMode::Clamp,
+        };
+        let filter = match texture.is_interpolated {
+            true => TextureFilter::Bilinear,
+            false => TextureFilter::Point,
+        };
+        let (mapping, value) = (Mapping::UV, ImageMapValue::Rgb);
+        let (scale, invert) = (1.0, false);
+        Ok(self.unmapped_texture(&ImageMap { image, mapping, value, wrap, filter, scale, invert }))
+    }
+}

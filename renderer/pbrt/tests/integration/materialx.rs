@@ -1,0 +1,136 @@
+//! `Material "materialx"`: the same pictures as the equivalent shader and bump map, and errors.
+
+use crate::common::{load_scene, pfm, render};
+use lightbound::film::RenderedImage;
+use lightbound_math::{Vec3, vec3};
+use lightbound_pbrt::{Diagnostics, Overrides, Source, load_source};
+
+const DOCUMENT: &str = r#"<materialx>
+<open_pbr_surface name="plain" type="surfaceshader">
+  <input name="base_color" type="color3" value="0.5, 0.3, 0.2"/>
+  <input name="specular_roughness" type="float" value="0.4"/>
+</open_pbr_surface>
+<image name="tilted" type="vector3">
+  <input name="file" type="filename" value="tilted.pfm"/>
+</image>
+<normalmap name="normals" type="vector3">
+  <input name="in" type="vector3" nodename="tilted"/>
+</normalmap>
+<image name="checks" type="color3">
+  <input name="file" type="filename" value="checks.pfm"/>
+  <input name="filtertype" type="string" value="closest"/>
+</image>
+<open_pbr_surface name="mapped" type="surfaceshader">
+  <input name="base_color" type="color3" nodename="checks"/>
+  <input name="geometry_normal" type="vector3" nodename="normals"/>
+</open_pbr_surface>
+<open_pbr_surface name="lamp" type="surfaceshader">
+  <input name="emission_luminance" type="float" value="10"/>
+</open_pbr_surface>
+</materialx>"#;
+
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let tilt = vec3(0.2, -0.3, 1.0).normalize();
+    let check = |x: usize, y: usize| [0.2 + 0.6 * ((x + y) % 2) as f32, 0.5, 0.3];
+    vec![
+        ("test.mtlx", DOCUMENT.into()),
+        ("tilted.pfm", pfm(1, |_, _| (0.5 + 0.5 * tilt).to_array())),
+        ("checks.pfm", pfm(4, check)),
+    ]
+}
+
+/// A square with texture coordinates, under two lights.
+fn scene(material: &str) -> String {
+    format!(
+        r#"Sampler "zsobol" "integer pixelsamples" 4 Integrator "path" "integer maxdepth" 1
+Film "rgb" "integer xresolution" 12 "integer yresolution" 12
+LookAt 0 -2 4  0 0 0  0 0 1 Camera "perspective" "float fov" 30
+WorldBegin
+LightSource "point" "rgb I" [9 8 7] "point3 from" [1 1 3]
+LightSource "infinite" "rgb L" [0.1 0.12 0.2]
+Texture "checks" "spectrum" "imagemap" "string filename" "checks.pfm" "string filter" "point"
+{material}
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-2 -2 0  2 -2 0  2 2 0  -2 2 0]
+  "point2 uv" [0 0  1 0  1 1  0 1]
+"#
+    )
+}
+
+fn picture(material: &str) -> RenderedImage {
+    render(&load_scene(&scene(material), &files(), &Overrides::default()), 2)
+}
+
+#[test]
+fn constant_materials_equal_the_library_shader() {
+    let document = picture(
+        r#"Material "materialx" "string filename" "test.mtlx" "string material" "plain"
+           "float specular_roughness" 0.3"#,
+    );
+    let shader = picture(
+        r#"Material "shader" "string filename" "openpbr" "rgb base_color" [0.5 0.3 0.2]
+           "float specular_roughness" 0.3"#,
+    );
+    assert_eq!(document.radiance, shader.radiance);
+}
+
+#[test]
+fn images_and_normals_equal_textures_and_normal_maps() {
+    let document = picture(
+        r#"MakeNamedMaterial "m" "string type" "materialx" "string filename" "test.mtlx"
+           "string material" "mapped" NamedMaterial "m""#,
+    );
+    let shader = picture(
+        r#"Material "shader" "string filename" "openpbr" "texture base_color" "checks"
+           "string normalmap" "tilted.pfm""#,
+    );
+    for (a, b) in document.radiance.iter().zip(&shader.radiance) {
+        let (a, b) = (Vec3::from(*a), Vec3::from(*b));
+        assert!((a - b).length() < 1e-4 * b.length() + 1e-6, "{a} {b}");
+    }
+    let flat =
+        picture(r#"Material "shader" "string filename" "openpbr" "texture base_color" "checks""#);
+    assert_ne!(document.radiance, flat.radiance);
+}
+
+#[test]
+fn problems_name_document_line_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files() {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    std::fs::write(folder.path().join("bad.mtlx"), "<materialx>\n<a></b></materialx>").unwrap();
+    let load = |material: &str| {
+        let source = Source::memory(folder.path().join("scene.pbrt"), scene(material).as_str());
+        let mut diagnostics = Diagnostics::new(false);
+        let loaded = load_source(&source, &[], &Overrides::default(), &mut diagnostics);
+        let warnings: Vec<String> = diagnostics.warnings().iter().map(|w| w.to_string()).collect();
+        (
+            loaded.err().map(|error| (error.to_string(), error.remedy().unwrap().to_string())),
+            warnings,
+        )
+    };
+    for (parameters, message, remedy) in [
+        ("", "needs a document", ".mtlx file"),
+        (r#""string filename" "no.mtlx""#, "no.mtlx: cannot be read", "relative to the scene"),
+        (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
+        (
+            r#""string filename" "test.mtlx""#,
+            "the document has 3 materials",
+            "\"plain\", \"mapped\"",
+        ),
+        (
+            r#""string filename" "test.mtlx" "string material" "plain" "float rough" 1"#,
+            "is not a parameter of the shader",
+            "specular_roughness",
+        ),
+    ] {
+        let (error, _) = load(&format!("Material \"materialx\" {parameters}"));
+        let (found, help) = error.expect(parameters);
+        assert!(found.contains(message), "{found}");
+        assert!(help.contains(remedy), "{help}");
+    }
+    let (error, warnings) =
+        load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "lamp""#);
+    assert_eq!(error, None);
+    assert!(warnings[0].contains("test.mtlx:21: a material does not emit light"), "{warnings:?}");
+}

@@ -264,7 +264,7 @@ mod tests {
             for number in 1..=count {
                 let range = PartNumber { number, count }.samples(spp, group).unwrap();
                 assert!(range.start == end && range.end > end, "{range:?}");
-                assert!(range.end % group == 0 || range.end == spp);
+                assert!(range.end.is_multiple_of(group) || range.end == spp);
                 end = range.end;
             }
             assert_eq!(end, spp);

@@ -92,11 +92,11 @@ fn compare(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
             print_row(cells);
             all_hits.push(hits);
         }
-        // Infinite if one of both is a miss.
+        // Infinite or NaN if one of both is a miss.
         let difference = |(a, b): (&f32, &f32)| if a == b { 0.0 } else { (a - b).abs() / b.abs() };
         let differences = std::iter::zip(&all_hits[0], &all_hits[1]).map(difference);
-        // Not `max`, which ignores NaN.
-        let differing = differences.clone().filter(|x| !(*x <= TOLERANCE)).count();
+        let differs = |x: &f32| x.is_nan() || *x > TOLERANCE;
+        let differing = differences.clone().filter(differs).count();
         if differing > 0 {
             return Err(format!("{differing} hits differ").into());
         }

@@ -1,16 +1,12 @@
-//! Tells the program its commit, and links Embree as the core does.
+//! Tells the program its commit.
 
 use std::path::Path;
 use std::process::Command;
-
-#[path = "../core/build.rs"]
-mod embree;
 
 /// Written by `git archive` instead of a placeholder, so that tarballs know their commit.
 const ARCHIVED: &str = include_str!("commit.txt");
 
 fn main() {
-    embree::main();
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).or_else(|| {
         let text = ARCHIVED.trim();
         (!text.contains('$')).then(|| text.to_owned())

@@ -342,7 +342,7 @@ fn channel_layer(image: &Layers, name: &str) -> Option<usize> {
 }
 
 /// Checks that all layers have the same pixels; returns their window.
-fn check_windows(image: &Layers, file: &Path) -> Result<PixelRect, Error> {
+pub(super) fn check_windows(image: &Layers, file: &Path) -> Result<PixelRect, Error> {
     let window = image.layers[0].data_window;
     match image.layers.iter().find(|layer| layer.data_window != window) {
         None => Ok(window),

@@ -1,6 +1,6 @@
 //! `lightbound denoise`, and the option `--denoise` of `render`: Intel Open Image Denoise.
 
-use super::convert::{Encoder, encode, expose, floats};
+use super::convert::{Encoder, check_windows, encode, expose, floats};
 use super::input;
 use super::interrupt::Interrupt;
 use super::numbers::integer;
@@ -11,7 +11,7 @@ use lightbound::film::is_exact_sum;
 use lightbound_denoise::{DenoiseError, Denoiser, Images};
 use lightbound_image::ExrHeader;
 use lightbound_image::layers::{COLOUR, Layer, Layers, decode_layers, is_exr};
-use lightbound_image::write::save;
+use lightbound_image::write::{ChannelSamples, save};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -60,6 +60,9 @@ impl From<DenoiseError> for Error {
         Error::option(error.to_string(), error.remedy())
     }
 }
+
+/// Name of the layer with the colour before denoising.
+const NOISY: &str = "noisy";
 
 /// EXR attribute with the library that denoised the colour.
 const DENOISED: &str = "lightbound/denoised";
@@ -140,19 +143,24 @@ pub fn denoise(
     let begin = Instant::now();
     // Sums and variances are those of the noisy colour.
     image.layers.retain(|layer| !is_exact_sum(&layer.name) && layer.name != input::VARIANCE);
-    let window = image.layers.first().map(|layer| layer.data_window);
-    let is_colour = image.layers.first().is_some_and(|layer| layer.name == COLOUR);
-    let Some(window) = window.filter(|_| is_colour) else {
-        let message = format!("{}: has no colour, as the channels R, G and B", file.display());
-        return Err(Error::Data { message, help: "denoise a rendered image".into() });
+    let invalid = |problem: &str, help: &str| {
+        Err(Error::Data { message: format!("{}: {problem}", file.display()), help: help.into() })
     };
-    let guide = |name: &str| {
-        let layer = image.layers.iter().find(|layer| layer.name == name)?;
-        (layer.data_window == window).then(|| pixels(layer)).flatten()
+    let colour = image.layers.first().filter(|layer| layer.name == COLOUR && layer.is_colour());
+    let Some((noisy, colour)) = colour.and_then(|layer| Some((layer.clone(), pixels(layer)?)))
+    else {
+        return invalid("has no colour, as the channels R, G and B", "denoise a rendered image");
     };
+    if image.get(NOISY).is_some() {
+        return invalid("is denoised already", "denoise the image that it was made from");
+    }
+    let window = noisy.data_window;
+    if format == ImageFormat::Exr {
+        check_windows(&image, file)?;
+    }
+    let guide =
+        |name: &str| image.get(name).filter(|layer| layer.data_window == window).and_then(pixels);
     let (albedo, normal) = (guide("albedo"), guide("normal"));
-    let noisy = image.layers[0].clone();
-    let colour = pixels(&noisy).expect("the colour layer has colours");
     let denoised = denoiser.denoise(&Images {
         size: [window.width(), window.height()],
         colour: &colour,
@@ -165,7 +173,7 @@ pub fn denoise(
     }
     let encoder = Encoder::new(format, None)?;
     if format == ImageFormat::Exr {
-        image.layers.push(Layer { name: "noisy".into(), ..noisy });
+        image.layers.push(Layer { name: NOISY.into(), ..noisy });
         header.set_text(DENOISED, &denoiser.name());
     } else {
         let is_opacity = |layer: &Layer| layer.name == "A";
@@ -193,16 +201,16 @@ pub fn denoise(
 
 /// Returns the pixels of a layer with one float channel, which is repeated, or three.
 fn pixels(layer: &Layer) -> Option<Vec<[f32; 3]>> {
-    let mut layer = layer.clone();
-    let planes: Vec<&mut Vec<f32>> = floats(&mut layer).collect();
-    let [first, .., last] = planes.as_slice() else {
-        let [only] = planes.as_slice() else { return None };
-        return Some(only.iter().map(|&x| [x; 3]).collect());
-    };
-    if planes.len() != 3 {
-        return None;
+    let samples = layer.channels.iter().map(|channel| match &channel.samples {
+        ChannelSamples::F32(samples) => Some(samples.as_slice()),
+        ChannelSamples::U32(_) => None,
+    });
+    let planes = samples.collect::<Option<Vec<_>>>()?;
+    match planes[..] {
+        [grey] => Some(grey.iter().map(|&x| [x; 3]).collect()),
+        [a, b, c] => Some((0..a.len()).map(|i| [a[i], b[i], c[i]]).collect()),
+        _ => None,
     }
-    Some((0..first.len()).map(|i| [first[i], planes[1][i], last[i]]).collect())
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Writes the files of a scene, whose names begin with that of the folder `names`.
+/// Writes the files of a scene. Their names begin with that of the folder `names`.
 fn write_all(folder: &Path, names: &Path, files: BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
     if files.is_empty() {
         return Ok(());

@@ -67,10 +67,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
         None => {
             to_stdout(material.text.as_bytes())?;
         }
-        Some(output) => save(output.name(), material.text.as_bytes()).map_err(|cause| {
-            let help = "check the free space and the folder's permissions".into();
-            Error::Write { cause, help }
-        })?,
+        Some(output) => output.write(|path| save(path, material.text.as_bytes()))?,
     }
     Ok(Exit::Success)
 }

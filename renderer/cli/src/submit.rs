@@ -146,6 +146,21 @@ impl Job {
                 "submit a job for each frame; crop and denoise the merged image",
             ));
         }
+        if parsed.stats.is_some() || parsed.shader_profile.profile_shaders.is_some() {
+            return Err(Error::option(
+                "--stats and --profile-shaders cannot be used in parts, which would share the file",
+                "leave them out",
+            ));
+        }
+        let profile = parsed.shader_profile.shader_profile;
+        let profile = profile.filter(|path| path != Path::new("auto"));
+        let mut files = parsed.environment.into_iter().chain(profile);
+        if let Some(file) = files.find(|path| path.is_relative()) {
+            return Err(Error::option(
+                format!("the path {} is relative, and jobs run in other folders", file.display()),
+                "give the absolute path",
+            ));
+        }
         let stem = args.output.file_stem().unwrap_or_default().to_string_lossy();
         arguments.insert(0, "render".into());
         Ok(Job {

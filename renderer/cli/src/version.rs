@@ -1,5 +1,6 @@
 //! The long version: what the program was built from, and what it can use here.
 
+use lightbound::accel::AccelKind;
 use lightbound_shader::Target;
 use std::sync::LazyLock;
 
@@ -18,9 +19,9 @@ fn long() -> String {
         env!("LIGHTBOUND_COMMIT"),
         targets.join(", "),
         Target::best().name(),
-        match cfg!(feature = "embree") {
-            true => "built in; --accel auto uses it",
-            false => "not built in",
+        match AccelKind::Embree.is_available() {
+            true => "found",
+            false => "not found",
         },
     )
 }

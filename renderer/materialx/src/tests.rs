@@ -17,7 +17,7 @@ fn convert(text: &str) -> Result<Material, Error> {
     parse(text)?.convert(None)
 }
 
-/// A document whose material has a base colour, that nodes compute.
+/// A document with a material that has a base colour, computed by nodes.
 fn document(nodes: &str, connection: &str) -> String {
     format!(
         "<materialx>\n{nodes}\n<open_pbr_surface name=\"s\" type=\"surfaceshader\">\n\

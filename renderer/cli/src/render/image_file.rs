@@ -37,16 +37,12 @@ impl ImageFile {
         const SPACE: &str = "cannot state its colour space";
         const LINEAR: &str = "stores scene-linear values, which viewers brighten";
         use ImageFormat::{Exr, Png};
+        let of_samples = args.work.of_samples();
         let other_space = args.color_space.is_some_and(|space| space != ColourSpace::Srgb);
         for (option, is_used, needed, why) in [
             ("--variance", args.variance, Exr, COLOURS),
             ("--layers", !args.layers.is_empty(), Exr, COLOURS),
-            (
-                args.work.of_samples().unwrap_or_default(),
-                args.work.of_samples().is_some(),
-                Exr,
-                SUMS,
-            ),
+            (of_samples.unwrap_or_default(), of_samples.is_some(), Exr, SUMS),
             ("--keep-sums", args.work.keep_sums, Exr, SUMS),
             ("--color-space", other_space, Exr, SPACE),
             ("--exposure", args.exposure.is_some(), Png, LINEAR),
@@ -155,10 +151,11 @@ impl Destination {
     }
 }
 
-/// Checks that the image and the statistics replace neither each other nor an input file of the
+/// Checks that the image, the denoised one and the statistics replace neither each other nor an input file of the
 /// scene.
 pub fn check_overwrites(
     image_file: &ImageFile,
+    denoised: Option<&OutputFile>,
     stats: Option<&OutputFile>,
     args: &Args,
     inputs: &InputFiles,
@@ -178,6 +175,9 @@ pub fn check_overwrites(
             if args.output.is_some() { "--output" } else { "the image, named by the scene," };
         return overwrites(option, &image_file.output, INPUT, "name another file with -o");
     }
+    if let Some(denoised) = denoised.filter(|denoised| is_input(denoised)) {
+        return overwrites("--denoise", denoised, INPUT, "name another file with -o");
+    }
     let Some(stats) = stats else { return Ok(()) };
     if is_input(stats) {
         return overwrites("--stats", stats, INPUT, "name another file");
@@ -185,7 +185,8 @@ pub fn check_overwrites(
     let is_image = |image: &Path| {
         stats.is_same_file(image) || stats.is_same_file(&Checkpoint::path_for(image))
     };
-    if image_file.output.path().is_some_and(is_image) {
+    let is_denoised = denoised.and_then(OutputFile::path).is_some_and(is_image);
+    if is_denoised || image_file.output.path().is_some_and(is_image) {
         return overwrites("--stats", stats, "", "name another file");
     }
     Ok(())

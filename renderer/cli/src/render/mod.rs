@@ -346,16 +346,18 @@ fn render_scene(
         Some(requested) => requested,
         None => ImageFile::check(&default_output(&args.scene, &loaded.filename), args)?,
     };
-    image_file::check_overwrites(&image_file, stats_file.as_ref(), args, &loaded.inputs)?;
+    let denoised = match args.denoise {
+        true => Some(DenoisedFile::check(&image_file, threads)?),
+        false => None,
+    };
+    let denoised_file = denoised.as_ref().map(|denoised| &denoised.output);
+    let stats = stats_file.as_ref();
+    image_file::check_overwrites(&image_file, denoised_file, stats, args, &loaded.inputs)?;
     ShaderProfileArgs::check_overwrites(
         profile_file.as_ref(),
         image_file.output.path(),
         loaded.inputs.paths().chain([args.scene.as_path()]),
     )?;
-    let denoised = match args.denoise {
-        true => Some(DenoisedFile::check(&image_file, threads)?),
-        false => None,
-    };
     if !console.is_quiet() {
         console.info(&scene_summary(&loaded));
     }

@@ -22,7 +22,7 @@ pub struct ShaderProfileArgs {
     ///
     /// Shaders count while they render, which takes longer.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["frames", "shader_profile"])]
-    profile_shaders: Option<PathBuf>,
+    pub profile_shaders: Option<PathBuf>,
 
     /// Skip code of shaders whose result is multiplied by zero: FILE is a profile, which tells where
     /// that saves time; auto takes one of a sample per pixel before the rendering
@@ -30,7 +30,7 @@ pub struct ShaderProfileArgs {
     /// Pixels do not depend on it. A profile holds for the scene, the options and the version that it
     /// was taken with, except for the camera, lights, shapes and samples; others are an error.
     #[arg(long, value_name = "FILE|auto")]
-    shader_profile: Option<PathBuf>,
+    pub shader_profile: Option<PathBuf>,
 }
 
 /// A profile to be written after the rendering.

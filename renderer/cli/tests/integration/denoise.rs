@@ -92,6 +92,15 @@ fn denoised_images_have_less_error_and_say_so() {
     assert_input_error(&mut command, &["--denoise writes a second file", "lightbound denoise"]);
     let mut command = lightbound(&["denoise", "plain.exr", "plain.exr"]);
     assert_input_error(command.current_dir(dir.root()), &["would overwrite the image"]);
+    let mut command = lightbound(&["denoise", "again.exr", "twice.exr"]);
+    assert_input_error(command.current_dir(dir.root()), &["is denoised already"]);
+    let stats = "a-denoised.exr";
+    let mut command = dir.render(&["-q", "--denoise", "-o", "a.exr", "--stats", stats]);
+    assert_input_error(&mut command, &["--stats would overwrite `a-denoised.exr`"]);
+    let mut command = lightbound(&["convert", "plain.exr", "ids.exr", "--layer", "material.id"]);
+    command.current_dir(dir.root()).assert().success();
+    let mut command = lightbound(&["denoise", "ids.exr"]);
+    assert_input_error(command.current_dir(dir.root()), &["has no colour"]);
     let mut command = lightbound(&["denoise", "none.exr"]);
     assert_input_error(command.current_dir(dir.root()), &["none.exr"]);
 }

@@ -2,6 +2,7 @@
 
 use crate::common::lightbound;
 use crate::common::scene_dir::{SceneDir, stats};
+use lightbound::accel::AccelKind;
 use lightbound_shader::Target;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -88,11 +89,14 @@ fn missing_accelerator_is_an_error() {
     let dir = SceneDir::new();
     dir.render(&["-q", "--accel", "builtin", "-o", "a.pfm"]).assert().success();
     let embree = dir.render(&["-q", "--accel", "embree", "-o", "b.pfm"]).assert();
-    if cfg!(feature = "embree") {
+    if AccelKind::Embree.is_available() {
         embree.success();
     } else {
-        embree.code(2).stderr(contains("--features embree"));
+        embree.code(2).stderr(contains("set LIGHTBOUND_EMBREE"));
     }
+    let mut command = dir.render(&["-q", "-o", "c.pfm"]);
+    let missing = command.env("LIGHTBOUND_EMBREE", "missing.so").assert();
+    missing.code(2).stderr(contains("missing.so").and(contains("--accel builtin")));
 }
 
 #[test]

@@ -144,6 +144,8 @@ fn invalid_jobs_are_errors() {
         (&["--parts", "2", "-o", "a.exr", "--", "-o", "b.exr"], "-o after --"),
         (&["--parts", "2", "-o", "a.exr", "--", "--denoise"], "cannot be used in parts"),
         (&["--parts", "2", "-o", "a.exr", "--", "--sample-range", "0..1"], "cannot be used with"),
+        (&["--parts", "2", "-o", "a.exr", "--", "--stats", "a.json"], "would share the file"),
+        (&["--parts", "2", "-o", "a.exr", "--", "--environment", "a.exr"], "a.exr is relative"),
     ] {
         let mut command = lightbound(&["submit", "commands", "scene.pbrt"]);
         assert_input_error(command.args(arguments).current_dir(dir.root()), &[part]);

@@ -57,7 +57,6 @@ impl Builtin {
     }
 
     /// Builds the BVHs of moving instances only, in parallel.
-    #[cfg(feature = "embree")]
     pub(super) fn of_moving_instances(geometry: Arc<Geometry>) -> Builtin {
         let instances = geometry.moving_instances();
         let mut moves = vec![false; geometry.groups.len()];

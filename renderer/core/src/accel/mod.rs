@@ -9,7 +9,6 @@
 
 mod builder;
 mod builtin;
-#[cfg(feature = "embree")]
 mod embree;
 mod heap;
 mod packet;
@@ -58,20 +57,40 @@ pub trait Accel: Send + Sync {
 choice! {
     /// Implementations of acceleration structures.
     AccelKind: Auto {
-        Auto = "auto": "Embree if compiled in, otherwise the built-in BVH",
+        Auto = "auto": "Embree if LIGHTBOUND_EMBREE names its library, otherwise the built-in BVH",
         Builtin = "builtin": "The built-in BVH, without dependencies",
-        Embree = "embree": "Intel Embree 4; needs a build with `--features embree`",
+        Embree = "embree": "Intel Embree 4, if its library is found",
+    }
+}
+
+/// Environment variable with the path of Embree's library. Without it, the system's is used.
+pub const EMBREE_VARIABLE: &str = "LIGHTBOUND_EMBREE";
+
+impl AccelKind {
+    /// Returns the implementation that this selects: `Builtin` or `Embree`.
+    fn selected(self) -> AccelKind {
+        match self {
+            AccelKind::Auto if std::env::var_os(EMBREE_VARIABLE).is_some() => AccelKind::Embree,
+            AccelKind::Auto => AccelKind::Builtin,
+            kind => kind,
+        }
+    }
+
+    /// Returns whether this machine has the implementation.
+    pub fn is_available(self) -> bool {
+        self.selected() == AccelKind::Builtin || embree::is_available()
     }
 }
 
 /// Why an acceleration structure could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum AccelError {
-    /// Embree was requested, but the program was built without it.
+    /// Embree was requested, but its library was not loaded, for this reason.
     #[error(
-        "this program was built without Embree; use `--accel builtin`, or build with `--features embree`"
+        "no library of Embree 4 was found; use `--accel builtin`, or set {EMBREE_VARIABLE} to the path \
+         of the library: {0}"
     )]
-    NoEmbree,
+    NoEmbree(String),
     /// Embree returned an error.
     #[error("Embree failed: {0}")]
     Embree(String),
@@ -79,14 +98,9 @@ pub enum AccelError {
 
 /// Builds the acceleration structure over `geometry`.
 pub fn build(kind: AccelKind, geometry: Arc<Geometry>) -> Result<Box<dyn Accel>, AccelError> {
-    match kind {
-        AccelKind::Builtin => Ok(Box::new(builtin::Builtin::new(geometry))),
-        #[cfg(feature = "embree")]
-        AccelKind::Auto | AccelKind::Embree => Ok(Box::new(embree::Embree::new(geometry)?)),
-        #[cfg(not(feature = "embree"))]
-        AccelKind::Auto => build(AccelKind::Builtin, geometry),
-        #[cfg(not(feature = "embree"))]
-        AccelKind::Embree => Err(AccelError::NoEmbree),
+    match kind.selected() {
+        AccelKind::Embree => Ok(Box::new(embree::Embree::new(geometry)?)),
+        _ => Ok(Box::new(builtin::Builtin::new(geometry))),
     }
 }
 

@@ -49,6 +49,7 @@ pub use implicit::{Implicit, ImplicitError, RootCheck};
 pub use interaction::{InteractionColumns, TriangleColumns};
 pub use mesh::{Mesh, MeshError};
 pub use motion::{Motion, MotionError};
+pub(crate) use scratch::ScratchId;
 pub use sphere::Sphere;
 pub use subdivision::{SubdivisionError, subdivide_loop};
 pub use vertex_motion::VertexMotion;

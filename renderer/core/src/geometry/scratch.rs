@@ -1,7 +1,7 @@
-//! Scratch buffers that a thread reuses from ray to ray, such as the batches of a shape's kernels.
+//! Scratch buffers that a thread reuses from ray to ray, such as the batches of a kernel.
 //!
 //! Without them, allocations would take a third of a ray test. A thread keeps the buffers of the
-//! few shapes that it used last.
+//! few owners that it used last.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies the owner of scratch buffers in all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ScratchId(u64);
+pub(crate) struct ScratchId(u64);
 
 /// Number of owners whose buffers a thread keeps.
 const MAX_OWNERS: usize = 16;

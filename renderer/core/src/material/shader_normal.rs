@@ -5,7 +5,7 @@
 
 use super::values::ParameterValues;
 use super::{Program, ProgramError};
-use crate::geometry::Surface;
+use crate::geometry::{ScratchId, Surface};
 use lightbound_math::Vec3;
 use lightbound_shader::{
     Batch, Entry, Kernel, Settings, Shader, ShaderKind, Target, Texture, passes,
@@ -16,11 +16,18 @@ use std::sync::Arc;
 const FUNCTION: &str = "normal";
 
 /// A compiled function of normals.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ShaderNormal {
     kernel: Kernel,
     values: ParameterValues,
     textures: Vec<Arc<Texture>>,
+    scratch: ScratchId,
+}
+
+/// Buffers of a thread.
+struct NormalScratch {
+    inputs: Batch,
+    outputs: Batch,
 }
 
 impl ShaderNormal {
@@ -58,23 +65,27 @@ impl ShaderNormal {
         let function = passes::optimize(&function.function(Entry::Function, settings)?);
         let arena = lightbound_shader::Arena::new();
         let kernel = Kernel::compile(&arena, &passes::lower(&function), Target::best())?;
-        Ok(ShaderNormal { kernel, values, textures })
+        Ok(ShaderNormal { kernel, values, textures, scratch: ScratchId::new() })
     }
 
     /// Returns the normal at a surface in its shading frame, with the point in world space and in
     /// object space.
     pub fn at(&self, surface: &Surface, [world, object]: [Vec3; 2]) -> Vec3 {
         let batch = |ports: usize| Batch::new(self.kernel.target(), ports, 1);
-        let mut inputs = batch(self.kernel.inputs().len());
-        let mut outputs = batch(self.kernel.outputs().len());
-        let point = Program::surface_words(world, object, surface.frame.n, surface.uv);
-        inputs.set_row(0, 0, &point);
-        self.values.write(&surface.lookup(), |word, words| {
-            inputs.set_row(0, point.len() + word, words);
-        });
-        let textures: Vec<&Texture> = self.textures.iter().map(|texture| &**texture).collect();
-        self.kernel.run(&textures, &inputs, &mut outputs);
-        Vec3::from_array(outputs.floats(0, 0))
+        let create = || NormalScratch {
+            inputs: batch(self.kernel.inputs().len()),
+            outputs: batch(self.kernel.outputs().len()),
+        };
+        self.scratch.with(create, |NormalScratch { inputs, outputs }| {
+            let point = Program::surface_words(world, object, surface.frame.n, surface.uv);
+            inputs.set_row(0, 0, &point);
+            self.values.write(&surface.lookup(), |word, words| {
+                inputs.set_row(0, point.len() + word, words);
+            });
+            let textures: Vec<&Texture> = self.textures.iter().map(|texture| &**texture).collect();
+            self.kernel.run(&textures, inputs, outputs);
+            Vec3::from_array(outputs.floats(0, 0))
+        })
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Kind {
     Scene,
     /// glTF assets, translated to scenes
     Gltf,
-    /// MaterialX documents, whose materials are converted
+    /// MaterialX documents; their materials are converted
     Materialx,
     /// WGSL materials, compiled, evaluated and bounded
     Shader,

@@ -161,7 +161,7 @@ fn triplanar(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     g.bind(node, ty, format!("({x} * {weights}.x + {y} * {weights}.y + {z} * {weights}.z) / {sum}"))
 }
 
-/// `UsdUVTexture`, whose result is scaled.
+/// `UsdUVTexture`, which scales its result.
 fn usd(g: &mut Graph, scope: Scope, node: Id, output: &str) -> Result<Term, Error> {
     let uv = uv(g, scope, node, "st")?;
     let sampler = Sampler::new(g, scope, node, ["file", "wrapS", "wrapT"], Type::Color4)?;

@@ -35,7 +35,7 @@ impl Input {
         Input { name, kind, default }
     }
 
-    /// Evaluates the input of a node whose result is of a type.
+    /// Evaluates the input of a node that has a result of type `ty`.
     fn evaluate(&self, g: &mut Graph, scope: Scope, node: Id, ty: Type) -> Result<Term, Error> {
         let fixed = match self.kind {
             "T" => Some(ty),
@@ -293,7 +293,7 @@ fn convert(g: &Graph, node: Id, term: Term, ty: Type) -> Result<Term, Error> {
 /// The number of inputs of `switch` and of colours of `ramp`.
 const MAX_CASES: usize = 10;
 
-/// `switch`: the input whose number is `which`, rounded down, plus one.
+/// `switch`: the input with the number `which`, rounded down, plus one.
 fn switch(g: &mut Graph, scope: Scope, node: Id, ty: Type) -> Result<Term, Error> {
     if ty.is_matrix() {
         let document = g.document;

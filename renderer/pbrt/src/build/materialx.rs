@@ -1,6 +1,6 @@
 //! Builds `Material "materialx"` from a material of a MaterialX document.
 //!
-//! The material is converted to a shader, whose parameters the scene may set, as those of
+//! The material is converted to a shader. The scene may set its parameters, as those of
 //! `Material "shader"`. Images are those of the document, unless the scene sets them.
 
 use super::Builder;

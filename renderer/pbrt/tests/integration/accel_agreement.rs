@@ -16,11 +16,6 @@ use lightbound_math::{Aabb, Ray, Transform, Vec3, vec3};
 use lightbound_shader::{Settings, Shader};
 use std::sync::Arc;
 
-#[cfg(feature = "embree")]
-const ACCEL_KINDS: [AccelKind; 2] = [AccelKind::Builtin, AccelKind::Embree];
-#[cfg(not(feature = "embree"))]
-const ACCEL_KINDS: [AccelKind; 1] = [AccelKind::Builtin];
-
 /// A generator of pseudorandom numbers.
 struct Random {
     seed: u32,
@@ -151,7 +146,11 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
 
 /// Builds all acceleration structures.
 fn build_all(geometry: &Arc<Geometry>) -> Vec<Box<dyn Accel>> {
-    ACCEL_KINDS.iter().map(|&kind| build(kind, geometry.clone()).unwrap()).collect()
+        let kinds = [AccelKind::Builtin, AccelKind::Embree].into_iter();
+    kinds
+        .filter(|kind| kind.is_available())
+        .map(|kind| build(kind, geometry.clone()).unwrap())
+        .collect()
 }
 
 fn close(a: f32, b: f32) -> bool {

@@ -1,6 +1,7 @@
 //! Motion blur: images are means over the time that the shutter is open.
 
 use crate::common::{BlockSums, load_scene, render, render_text};
+use lightbound::accel::AccelKind;
 use lightbound::film::RenderedImage;
 use lightbound_pbrt::build::Overrides;
 
@@ -299,9 +300,7 @@ fn accelerators_and_numbers_of_threads_agree() {
     let text = moving_shapes("\"path\" \"integer maxdepth\" 3", str::to_string);
     let scene = load_scene(&text, &[], &Overrides::default());
     assert_eq!(render(&scene, 1).radiance, render(&scene, 2).radiance);
-    #[cfg(feature = "embree")]
-    {
-        use lightbound::accel::AccelKind;
+    if AccelKind::Embree.is_available() {
         let images = [AccelKind::Builtin, AccelKind::Embree].map(|accel| {
             render(&load_scene(&text, &[], &Overrides { accel, ..Overrides::default() }), 2)
         });

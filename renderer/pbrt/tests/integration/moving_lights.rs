@@ -3,6 +3,7 @@
 //! A still at a fraction of the motion has other directives, with transforms that do not move.
 
 use crate::common::{BlockSums, load_scene, pfm, render};
+use lightbound::accel::AccelKind;
 use lightbound::film::RenderedImage;
 use lightbound::settings::LightSampling;
 use lightbound_pbrt::build::{Overrides, PathOverrides};
@@ -239,9 +240,7 @@ fn numbers_of_threads_and_accelerators_agree_on_moving_lights() {
     let text = scene(3, 16, &all);
     let scene = load_scene(&text, &files(), &Overrides::default());
     assert_eq!(render(&scene, 1).radiance, render(&scene, 2).radiance);
-    #[cfg(feature = "embree")]
-    {
-        use lightbound::accel::AccelKind;
+    if AccelKind::Embree.is_available() {
         let images = [AccelKind::Builtin, AccelKind::Embree].map(|accel| {
             let overrides = Overrides { accel, ..Overrides::default() };
             render(&load_scene(&text, &files(), &overrides), 2)

@@ -1,11 +1,12 @@
 //! Callbacks for Embree queries: the alpha test and non-triangle shapes.
 
+use super::library::*;
 use super::packet::indices;
 use crate::accel::{is_usable, nearest_accepted, to_local};
 use crate::geometry::{Geometry, Shape};
-use embree4_sys::*;
 use lightbound_math::{Ray, Vec3};
-use std::ptr::from_mut;
+use std::ffi::c_int;
+use std::ptr::{from_mut, null};
 
 /// Query data for callbacks; extends `RTCRayQueryContext`.
 #[repr(C)]
@@ -30,28 +31,14 @@ impl QueryContext {
 
     /// Arguments that point to this context; it must not move while they are in use.
     #[inline(always)]
-    pub(super) fn intersect_arguments(&mut self, flags: RTCRayQueryFlags) -> RTCIntersectArguments {
-        let feature_mask = RTCFeatureFlags::RTC_FEATURE_FLAG_ALL;
-        RTCIntersectArguments {
+    pub(super) fn arguments(&mut self, flags: c_int) -> QueryArguments {
+        QueryArguments {
             flags,
-            feature_mask,
+            feature_mask: RTC_FEATURE_FLAG_ALL,
             context: from_mut(self).cast(),
             filter: None,
-            intersect: None,
-        }
-    }
-
-    /// Like [`QueryContext::intersect_arguments`], for occlusion queries.
-    #[inline(always)]
-    pub(super) fn occluded_arguments(&mut self) -> RTCOccludedArguments {
-        let (flags, feature_mask) =
-            (RTCRayQueryFlags::INCOHERENT, RTCFeatureFlags::RTC_FEATURE_FLAG_ALL);
-        RTCOccludedArguments {
-            flags,
-            feature_mask,
-            context: from_mut(self).cast(),
-            filter: None,
-            occluded: None,
+            shape: null(),
+            min_width_distance_factor: 0.0,
         }
     }
 
@@ -117,12 +104,12 @@ impl LaneFields {
 
 /// Applies the alpha test to triangles; see `RTCFilterFunctionN`.
 pub(super) unsafe extern "C" fn opacity_filter(args: *const RTCFilterFunctionNArguments) {
-    // SAFETY: Embree passes valid arguments, arrays of `N` lanes, and the context of our query.
+    // SAFETY: Embree passes valid arguments, arrays of `n` lanes, and the context of our query.
     unsafe {
         let args = &*args;
         let context = &*args.context.cast::<QueryContext>();
         let geometry = &*context.geometry;
-        let width = args.N as usize;
+        let width = args.n as usize;
         let hits = args.hit.cast::<f32>().wrapping_sub(Field::NgX as usize * width);
         for lane in 0..width {
             let valid = args.valid.add(lane);
@@ -153,28 +140,27 @@ pub(super) unsafe extern "C" fn shape_bounds(args: *const RTCBoundsFunctionArgum
     // SAFETY: Embree passes valid arguments with our user data, which is a shape.
     let (bounds, out) = unsafe {
         let args = &*args;
-        ((*args.geometryUserPtr.cast::<Shape>()).aabb(args.primID), &mut *args.bounds_o)
+        ((*args.geometry_user_ptr.cast::<Shape>()).aabb(args.prim_id), &mut *args.bounds_o)
     };
     let (min, max) =
         if is_usable(&bounds) { (bounds.min, bounds.max) } else { (Vec3::NAN, Vec3::NAN) };
-    (out.lower_x, out.lower_y, out.lower_z) = min.into();
-    (out.upper_x, out.upper_y, out.upper_z) = max.into();
+    *out = RTCBounds { lower: min.extend(0.0).to_array(), upper: max.extend(0.0).to_array() };
 }
 
 /// Finds the nearest hits with an element; see `RTCIntersectFunctionN`.
-pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctionNArguments) {
-    // SAFETY: Embree passes valid arguments, arrays of `N` lanes, and the context of our query.
+pub(super) unsafe extern "C" fn shape_intersect(args: *const ShapeArguments) {
+    // SAFETY: Embree passes valid arguments, arrays of `n` lanes, and the context of our query.
     unsafe {
         let args = &*args;
         let context = &*args.context.cast::<QueryContext>();
-        let (primitive, instance) = indices(&*context.geometry, args.geomID, context.instance);
-        for lane in (0..args.N as usize).filter(|&lane| *args.valid.add(lane) != 0) {
-            let rayhit = LaneFields { base: args.rayhit.cast(), width: args.N as usize, lane };
+        let (primitive, instance) = indices(&*context.geometry, args.geom_id, context.instance);
+        for lane in (0..args.n as usize).filter(|&lane| *args.valid.add(lane) != 0) {
+            let rayhit = LaneFields { base: args.ray.cast(), width: args.n as usize, lane };
             let local = context.local_ray(rayhit.get(Field::Id).to_bits(), instance);
             let segment =
                 Ray { tmin: rayhit.get(Field::Tnear), tmax: rayhit.get(Field::Tfar), ..local };
             if let Some(hit) =
-                nearest_accepted(&*context.geometry, primitive, args.primID, &segment)
+                nearest_accepted(&*context.geometry, primitive, args.prim_id, &segment)
             {
                 let current = (rayhit.get(Field::Geometry), rayhit.get(Field::Instance));
                 let (geometry_id, instance_id) = (current.0.to_bits(), current.1.to_bits());
@@ -182,7 +168,7 @@ pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctio
                     // As in the built-in structure, the hit with the lowest indices wins.
                     let current = indices(&*context.geometry, geometry_id, instance_id);
                     let element = rayhit.get(Field::Element).to_bits();
-                    if (current.1, current.0, element) < (instance, primitive, args.primID) {
+                    if (current.1, current.0, element) < (instance, primitive, args.prim_id) {
                         continue;
                     }
                 }
@@ -193,8 +179,8 @@ pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctio
                 rayhit.set(Field::NgX, hit.w);
                 rayhit.set(Field::NgY, 0.0);
                 rayhit.set(Field::NgZ, 0.0);
-                rayhit.set(Field::Element, f32::from_bits(args.primID));
-                rayhit.set(Field::Geometry, f32::from_bits(args.geomID));
+                rayhit.set(Field::Element, f32::from_bits(args.prim_id));
+                rayhit.set(Field::Geometry, f32::from_bits(args.geom_id));
                 rayhit.set(Field::Instance, f32::from_bits(context.instance));
             }
         }
@@ -202,17 +188,17 @@ pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctio
 }
 
 /// Tests occlusion by an element; see `RTCOccludedFunctionN`.
-pub(super) unsafe extern "C" fn shape_occluded(args: *const RTCOccludedFunctionNArguments) {
-    // SAFETY: Embree passes valid arguments, arrays of `N` lanes, and the context of our query.
+pub(super) unsafe extern "C" fn shape_occluded(args: *const ShapeArguments) {
+    // SAFETY: Embree passes valid arguments, arrays of `n` lanes, and the context of our query.
     unsafe {
         let args = &*args;
         let context = &*args.context.cast::<QueryContext>();
-        let (primitive, instance) = indices(&*context.geometry, args.geomID, context.instance);
-        for lane in (0..args.N as usize).filter(|&lane| *args.valid.add(lane) != 0) {
-            let ray = LaneFields { base: args.ray.cast(), width: args.N as usize, lane };
+        let (primitive, instance) = indices(&*context.geometry, args.geom_id, context.instance);
+        for lane in (0..args.n as usize).filter(|&lane| *args.valid.add(lane) != 0) {
+            let ray = LaneFields { base: args.ray.cast(), width: args.n as usize, lane };
             let local = context.local_ray(ray.get(Field::Id).to_bits(), instance);
             let segment = Ray { tmin: ray.get(Field::Tnear), tmax: ray.get(Field::Tfar), ..local };
-            if nearest_accepted(&*context.geometry, primitive, args.primID, &segment).is_some() {
+            if nearest_accepted(&*context.geometry, primitive, args.prim_id, &segment).is_some() {
                 ray.set(Field::Tfar, f32::NEG_INFINITY);
             }
         }

@@ -1,33 +1,37 @@
 //! RAII handles of Embree objects: device, scenes and geometries.
 
 use super::callbacks::{opacity_filter, shape_bounds, shape_intersect, shape_occluded};
+use super::library::*;
 use crate::accel::AccelError;
 use crate::geometry::{Geometry, Mesh, Primitive, Shape};
-use embree4_sys::*;
 use lightbound_math::Vec3;
-use std::ffi::{CString, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::ops::Range;
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 /// An Embree device that tracks its memory use.
 pub(super) struct Device {
+    library: &'static Library,
     handle: RTCDevice,
     memory: Box<AtomicIsize>,
 }
 
 impl Device {
     pub(super) fn new(threads: usize) -> Result<Device, AccelError> {
+        let library = Library::get()?;
         let config = CString::new(format!("threads={threads}")).expect("a number has no NUL");
         // SAFETY: the string is NUL-terminated and lives until the call returns.
-        let handle = unsafe { rtcNewDevice(config.as_ptr()) };
-        let device = Device { handle, memory: Box::default() };
+        let handle = unsafe { (library.new_device)(config.as_ptr()) };
+        let device = Device { library, handle, memory: Box::default() };
         // Without a device, Embree returns the error of the current thread.
         device.check("creating a device")?;
         let counter = from_ref::<AtomicIsize>(&device.memory).cast_mut().cast();
         // SAFETY: the counter is boxed and outlives the handle, see `drop`; the callback only adds
         // to it.
-        unsafe { rtcSetDeviceMemoryMonitorFunction(handle, Some(count_memory), counter) };
+        unsafe {
+            (library.set_device_memory_monitor_function)(handle, Some(count_memory), counter)
+        };
         device.check("monitoring memory")?;
         Ok(device)
     }
@@ -40,18 +44,19 @@ impl Device {
     /// Returns the first error since the last check, if any.
     fn check(&self, action: &str) -> Result<(), AccelError> {
         // SAFETY: a null handle is allowed here.
-        let error = unsafe { rtcGetDeviceError(self.handle) };
-        let is_ok = error == RTCError::NONE && !self.handle.is_null();
-        if is_ok { Ok(()) } else { Err(AccelError::Embree(format!("{action}: {error:?}"))) }
+        let error = unsafe { (self.library.get_device_error)(self.handle) };
+        let is_ok = error == RTC_ERROR_NONE && !self.handle.is_null();
+        if is_ok { Ok(()) } else { Err(AccelError::Embree(format!("{action}: error {error}"))) }
     }
 
     /// Returns the largest packet width that the CPU supports natively, at least 4.
     pub(super) fn width(&self) -> usize {
         // SAFETY: the handle is valid.
-        let has = |property| unsafe { rtcGetDeviceProperty(self.handle, property) } != 0;
-        if has(RTCDeviceProperty::NATIVE_RAY16_SUPPORTED) {
+        let has =
+            |property| unsafe { (self.library.get_device_property)(self.handle, property) } != 0;
+        if has(RTC_DEVICE_PROPERTY_NATIVE_RAY16_SUPPORTED) {
             16
-        } else if has(RTCDeviceProperty::NATIVE_RAY8_SUPPORTED) {
+        } else if has(RTC_DEVICE_PROPERTY_NATIVE_RAY8_SUPPORTED) {
             8
         } else {
             4
@@ -66,45 +71,47 @@ impl Device {
         range: Range<u32>,
         groups: &[SceneHandle],
     ) -> Result<SceneHandle, AccelError> {
+        let library = self.library;
         // SAFETY: the handle is valid.
-        let scene = SceneHandle(unsafe { rtcNewScene(self.handle) });
+        let scene = SceneHandle { library, handle: unsafe { (library.new_scene)(self.handle) } };
         self.check("creating a scene")?;
         // SAFETY: the scene is valid and not committed yet.
-        unsafe { rtcSetSceneFlags(scene.0, RTCSceneFlags::ROBUST) };
+        unsafe { (self.library.set_scene_flags)(scene.handle, RTC_SCENE_FLAG_ROBUST) };
         for primitive in &geometry.primitives[range.start as usize..range.end as usize] {
             let handle = self.primitive(primitive)?;
             scene.attach(&handle);
         }
         if !groups.is_empty() {
             for instance in &geometry.instances[..geometry.moving_instances().start] {
-                let handle = self.geometry(RTCGeometryType::INSTANCE)?;
+                let handle = self.geometry(RTC_GEOMETRY_TYPE_INSTANCE)?;
                 let columns: [f32; 12] = instance.transform.affine().to_cols_array();
                 // SAFETY: both handles are valid; the instance holds a reference to its scene;
                 // twelve floats are read.
                 unsafe {
-                    rtcSetGeometryInstancedScene(handle.0, groups[instance.group as usize].0);
-                    rtcSetGeometryTransform(
-                        handle.0,
+                    (self.library.set_geometry_instanced_scene)(handle.handle, groups[instance.group as usize].handle);
+                    (self.library.set_geometry_transform)(
+                        handle.handle,
                         0,
-                        RTCFormat::FLOAT3X4_COLUMN_MAJOR,
+                        RTC_FORMAT_FLOAT3X4_COLUMN_MAJOR,
                         columns.as_ptr().cast(),
                     );
-                    rtcCommitGeometry(handle.0);
+                    (self.library.commit_geometry)(handle.handle);
                 }
                 scene.attach(&handle);
             }
         }
         // SAFETY: all attached geometries are committed, and their shared buffers outlive the
         // scene.
-        unsafe { rtcCommitScene(scene.0) };
+        unsafe { (self.library.commit_scene)(scene.handle) };
         self.check("building a scene")?;
         Ok(scene)
     }
 
     /// Creates a geometry that is not committed yet.
-    fn geometry(&self, kind: RTCGeometryType) -> Result<GeometryHandle, AccelError> {
+    fn geometry(&self, kind: c_int) -> Result<GeometryHandle, AccelError> {
         // SAFETY: the device is valid.
-        let handle = GeometryHandle(unsafe { rtcNewGeometry(self.handle, kind) });
+        let handle = unsafe { (self.library.new_geometry)(self.handle, kind) };
+        let handle = GeometryHandle { library: self.library, handle };
         self.check("creating a geometry")?;
         Ok(handle)
     }
@@ -118,28 +125,28 @@ impl Device {
                     // SAFETY: the handle is valid; every query passes a `QueryContext`, as the
                     // callback requires.
                     unsafe {
-                        rtcSetGeometryIntersectFilterFunction(handle.0, Some(opacity_filter));
-                        rtcSetGeometryOccludedFilterFunction(handle.0, Some(opacity_filter));
+                        (self.library.set_geometry_intersect_filter_function)(handle.handle, Some(opacity_filter));
+                        (self.library.set_geometry_occluded_filter_function)(handle.handle, Some(opacity_filter));
                     }
                 }
                 handle
             }
             shape => {
-                let handle = self.geometry(RTCGeometryType::USER)?;
+                let handle = self.geometry(RTC_GEOMETRY_TYPE_USER)?;
                 // SAFETY: the handle is valid; the bounds callback gets the shape, which outlives
                 // the geometry; every query passes a `QueryContext`, as the callbacks require.
                 unsafe {
-                    rtcSetGeometryUserPrimitiveCount(handle.0, shape.len());
-                    rtcSetGeometryUserData(handle.0, from_ref(shape).cast_mut().cast());
-                    rtcSetGeometryBoundsFunction(handle.0, Some(shape_bounds), null_mut());
-                    rtcSetGeometryIntersectFunction(handle.0, Some(shape_intersect));
-                    rtcSetGeometryOccludedFunction(handle.0, Some(shape_occluded));
+                    (self.library.set_geometry_user_primitive_count)(handle.handle, shape.len());
+                    (self.library.set_geometry_user_data)(handle.handle, from_ref(shape).cast_mut().cast());
+                    (self.library.set_geometry_bounds_function)(handle.handle, Some(shape_bounds), null_mut());
+                    (self.library.set_geometry_intersect_function)(handle.handle, Some(shape_intersect));
+                    (self.library.set_geometry_occluded_function)(handle.handle, Some(shape_occluded));
                 }
                 handle
             }
         };
         // SAFETY: the handle is valid and its buffers and callbacks are set.
-        unsafe { rtcCommitGeometry(handle.0) };
+        unsafe { (self.library.commit_geometry)(handle.handle) };
         self.check("committing a geometry")?;
         Ok(handle)
     }
@@ -147,20 +154,20 @@ impl Device {
     /// Creates a geometry for a mesh, not committed yet.
     fn mesh(&self, mesh: &Mesh) -> Result<GeometryHandle, AccelError> {
         let (positions, triangles) = (mesh.positions(), mesh.triangles());
-        let handle = self.geometry(RTCGeometryType::TRIANGLE)?;
+        let handle = self.geometry(RTC_GEOMETRY_TYPE_TRIANGLE)?;
         if triangles.is_empty() {
             return Ok(handle);
         }
-        let (vertex, index) = (RTCBufferType::VERTEX, RTCBufferType::INDEX);
+        let (vertex, index) = (RTC_BUFFER_TYPE_VERTEX, RTC_BUFFER_TYPE_INDEX);
         let (vertex_size, index_size) = (size_of::<Vec3>(), size_of::<[u32; 3]>());
         // Copy the vertices: Embree reads 16 bytes per vertex, beyond the end of a shared buffer.
         // SAFETY: the handle is valid, and the new buffer has room for all vertices.
         unsafe {
-            let buffer = rtcSetNewGeometryBuffer(
-                handle.0,
+            let buffer = (self.library.set_new_geometry_buffer)(
+                handle.handle,
                 vertex,
                 0,
-                RTCFormat::FLOAT3,
+                RTC_FORMAT_FLOAT3,
                 vertex_size,
                 positions.len(),
             );
@@ -171,11 +178,11 @@ impl Device {
         // SAFETY: the indices live as long as the geometry, are not written, and `Mesh` guarantees
         // their range.
         unsafe {
-            rtcSetSharedGeometryBuffer(
-                handle.0,
+            (self.library.set_shared_geometry_buffer)(
+                handle.handle,
                 index,
                 0,
-                RTCFormat::UINT3,
+                RTC_FORMAT_UINT3,
                 indices,
                 0,
                 index_size,
@@ -193,38 +200,44 @@ impl Drop for Device {
             // SAFETY: this owns the handle. All scenes are released before, so releasing it
             // destroys the device, and no callback follows.
             unsafe {
-                rtcSetDeviceMemoryMonitorFunction(self.handle, None, null_mut());
-                rtcReleaseDevice(self.handle);
+                (self.library.set_device_memory_monitor_function)(self.handle, None, null_mut());
+                (self.library.release_device)(self.handle);
             }
         }
     }
 }
 
 /// An Embree scene.
-pub(super) struct SceneHandle(pub(super) RTCScene);
+pub(super) struct SceneHandle {
+    pub(super) library: &'static Library,
+    pub(super) handle: RTCScene,
+}
 
 impl SceneHandle {
     /// Attaches a committed geometry with the next id.
     fn attach(&self, handle: &GeometryHandle) {
         // SAFETY: both are valid; the scene holds a reference to the geometry.
-        unsafe { rtcAttachGeometry(self.0, handle.0) };
+        unsafe { (self.library.attach_geometry)(self.handle, handle.handle) };
     }
 }
 
 impl Drop for SceneHandle {
     fn drop(&mut self) {
         // SAFETY: this owns the reference; null is allowed.
-        unsafe { rtcReleaseScene(self.0) };
+        unsafe { (self.library.release_scene)(self.handle) };
     }
 }
 
 /// A reference to an Embree geometry.
-struct GeometryHandle(RTCGeometry);
+struct GeometryHandle {
+    library: &'static Library,
+    handle: RTCGeometry,
+}
 
 impl Drop for GeometryHandle {
     fn drop(&mut self) {
         // SAFETY: this owns the reference; null is allowed.
-        unsafe { rtcReleaseGeometry(self.0) };
+        unsafe { (self.library.release_geometry)(self.handle) };
     }
 }
 

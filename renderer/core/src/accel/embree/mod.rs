@@ -14,9 +14,9 @@
 //! twice as fast as single rays. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16
 //! without the flag. Results of packets and of single rays are bit-identical; a test checks this.
 //!
-//! The bindings are for Embree 4.2. Since 4.3 the library writes one more word (`instPrimID`) to
-//! each hit and each query context. The structs of the bindings lack this word; [`RayPacket`] and
-//! [`QueryContext`] replace them and include it.
+//! The library is loaded at run time, see [`library`]. Since 4.3 it writes one more word
+//! (`instPrimID`) to each hit and each query context; [`RayPacket`] and [`QueryContext`] have room
+//! for it.
 //!
 //! Where shapes with callbacks coincide, the one with the lowest indices is hit, as in the built-in
 //! structure; of triangles, the last one that Embree tests.
@@ -32,6 +32,7 @@
 
 mod callbacks;
 mod device;
+mod library;
 mod packet;
 
 use super::builtin::Builtin;
@@ -39,10 +40,17 @@ use super::{Accel, AccelError, is_traceable};
 use crate::geometry::{Geometry, Hit};
 use callbacks::QueryContext;
 use device::{Device, SceneHandle};
-use embree4_sys::*;
+use library::{
+    Library, RTC_RAY_QUERY_FLAG_COHERENT, RTC_RAY_QUERY_FLAG_INCOHERENT, RTCBounds,
+};
 use lightbound_math::{Aabb, Ray, vec3};
 use packet::RayPacket;
 use std::sync::Arc;
+
+/// Returns whether the library is found.
+pub(super) fn is_available() -> bool {
+    Library::get().is_ok()
+}
 
 /// Embree scenes over a [`Geometry`].
 pub(super) struct Embree {
@@ -93,7 +101,7 @@ impl Embree {
             packet.intersect(
                 &self.world,
                 &valid,
-                &mut context.intersect_arguments(RTCRayQueryFlags::COHERENT),
+                &mut context.arguments(RTC_RAY_QUERY_FLAG_COHERENT),
             );
             for (lane, &index) in lanes.iter().enumerate() {
                 let time = rays[index as usize].time;
@@ -127,7 +135,7 @@ impl Embree {
         let order: Vec<u32> = (0..rays.len() as u32).collect();
         for (lanes, blocked) in order.chunks(N).zip(blocked.chunks_mut(N)) {
             let valid = packet.load(rays, lanes);
-            packet.occluded(&self.world, &valid, &mut context.occluded_arguments());
+            packet.occluded(&self.world, &valid, &mut context.arguments(RTC_RAY_QUERY_FLAG_INCOHERENT));
             for (lane, blocked) in blocked.iter_mut().enumerate() {
                 *blocked = valid.0[lane] != 0 && packet.tfar[lane] == f32::NEG_INFINITY;
             }
@@ -186,7 +194,7 @@ impl Embree {
         packet.intersect(
             &self.world,
             &valid,
-            &mut context.intersect_arguments(RTCRayQueryFlags::INCOHERENT),
+            &mut context.arguments(RTC_RAY_QUERY_FLAG_INCOHERENT),
         );
         packet.hit(0, &self.geometry, ray.time)
     }
@@ -209,7 +217,7 @@ impl Accel for Embree {
         let mut packet = RayPacket::<1>::new();
         let valid = packet.load(rays, &[0]);
         let mut context = QueryContext::new(&self.geometry, rays);
-        packet.occluded(&self.world, &valid, &mut context.occluded_arguments());
+        packet.occluded(&self.world, &valid, &mut context.arguments(RTC_RAY_QUERY_FLAG_INCOHERENT));
         packet.tfar[0] == f32::NEG_INFINITY
     }
 
@@ -245,11 +253,9 @@ impl Accel for Embree {
     fn bounds(&self) -> Aabb {
         let mut b = RTCBounds::default();
         // SAFETY: the scene is committed, and `b` is writable.
-        unsafe { rtcGetSceneBounds(self.world.0, &mut b) };
-        let bounds = Aabb {
-            min: vec3(b.lower_x, b.lower_y, b.lower_z),
-            max: vec3(b.upper_x, b.upper_y, b.upper_z),
-        };
+        unsafe { (self.world.library.get_scene_bounds)(self.world.handle, &mut b) };
+        let [min, max] = [b.lower, b.upper].map(|[x, y, z, _]| vec3(x, y, z));
+        let bounds = Aabb { min, max };
         let bounds = if bounds.is_empty() { Aabb::EMPTY } else { bounds };
         self.moving.as_ref().map_or(bounds, |moving| bounds.union(moving.bounds()))
     }
@@ -265,13 +271,10 @@ impl Accel for Embree {
 
 #[cfg(test)]
 mod tests {
-    use super::callbacks::{Field, LaneFields};
     use super::*;
     use crate::geometry::{BilinearMesh, Mesh, Primitive, Shape};
     use lightbound_math::Vec3;
     use lightbound_math::sampling::{hash, unit_float};
-    use std::cell::Cell;
-    use std::ptr::null_mut;
 
     fn random_point(seed: u32) -> Vec3 {
         2.0 * Vec3::from_array([0, 1, 2].map(|axis| unit_float(hash(hash(3, seed), axis)))) - 1.0
@@ -316,80 +319,11 @@ mod tests {
             .collect()
     }
 
-    thread_local! {
-        /// Parameter and element of the nearest candidate of the running query.
-        static NEAREST: Cell<(f32, u32)> = const { Cell::new((f32::INFINITY, 0)) };
-    }
-
-    /// Records a candidate and rejects it, so that Embree does not write a hit: the structs of
-    /// `embree4-rs` are too small for hits of library 4.3 or later.
-    unsafe extern "C" fn record(args: *const RTCFilterFunctionNArguments) {
-        // SAFETY: Embree passes valid arguments, here of a single ray.
-        unsafe {
-            let args = &*args;
-            let ray = LaneFields { base: args.ray.cast(), width: 1, lane: 0 };
-            let hit = LaneFields {
-                base: args.hit.cast::<f32>().wrapping_sub(Field::NgX as usize),
-                width: 1,
-                lane: 0,
-            };
-            let t = ray.get(Field::Tfar);
-            if t < NEAREST.get().0 {
-                NEAREST.set((t, hit.get(Field::Element).to_bits()));
-            }
-            *args.valid = 0;
-        }
-    }
-
-    #[test]
-    fn hits_match_embree4_rs() {
-        let triangles = random_triangles(400);
-        let ours = build_embree(&triangles);
-        let device = embree4_rs::Device::try_new(None).unwrap();
-        let options =
-            embree4_rs::SceneOptions { flags: RTCSceneFlags::ROBUST, ..Default::default() };
-        let scene = embree4_rs::Scene::try_new(device, options).unwrap();
-        let vertices: Vec<_> = triangles.as_flattened().iter().map(|p| (p.x, p.y, p.z)).collect();
-        let indices: Vec<_> =
-            (0..triangles.len() as u32).map(|i| (3 * i, 3 * i + 1, 3 * i + 2)).collect();
-        let mesh =
-            embree4_rs::geometry::TriangleMeshGeometry::try_new(&scene.device, &vertices, &indices)
-                .unwrap();
-        scene.attach_geometry(&mesh).unwrap();
-        let scene = scene.commit().unwrap();
-        let args = RTCIntersectArguments {
-            flags: RTCRayQueryFlags::INVOKE_ARGUMENT_FILTER,
-            feature_mask: RTCFeatureFlags::RTC_FEATURE_FLAG_ALL,
-            context: null_mut(),
-            filter: Some(record),
-            intersect: None,
-        };
-        let mut hits = 0;
-        for ray in rays(2000) {
-            NEAREST.set((f32::INFINITY, 0));
-            let theirs = RTCRay {
-                org_x: ray.o.x,
-                org_y: ray.o.y,
-                org_z: ray.o.z,
-                dir_x: ray.d.x,
-                dir_y: ray.d.y,
-                dir_z: ray.d.z,
-                ..Default::default()
-            };
-            assert!(scene.intersect_1(theirs, Some(&args)).unwrap().is_none());
-            let (t, element) = NEAREST.get();
-            let hit = ours.intersect(&ray);
-            assert_eq!(hit.is_miss(), t == f32::INFINITY);
-            if !hit.is_miss() {
-                hits += 1;
-                assert_eq!((hit.t, hit.element), (t, element));
-            }
-        }
-        assert!(hits > 200);
-    }
-
     #[test]
     fn first_of_coincident_shapes_is_hit() {
+        if !is_available() {
+            return;
+        }
         let squares = |size: f32| {
             let corners = [[-size, -size], [size, -size], [-size, size], [size, size]];
             let corners = corners.map(|[x, y]| vec3(x, y, 0.0)).to_vec();
@@ -409,6 +343,9 @@ mod tests {
 
     #[test]
     fn hits_are_independent_of_other_rays_in_the_batch() {
+        if !is_available() {
+            return;
+        }
         for n in [40, 5000] {
             let accel = build_embree(&random_triangles(n));
             let mut rays = rays(3000);

@@ -1,9 +1,9 @@
 //! Ray packets in Embree's layout.
 
 use super::device::SceneHandle;
+use super::library::{QueryArguments, RTC_INVALID_GEOMETRY_ID};
 use crate::accel::is_traceable;
 use crate::geometry::{Geometry, Hit, Shape};
-use embree4_sys::*;
 use lightbound_math::Ray;
 use std::ffi::c_int;
 use std::ptr::from_mut;
@@ -79,17 +79,18 @@ impl<const N: usize> RayPacket<N> {
         &mut self,
         scene: &SceneHandle,
         valid: &ValidMask<N>,
-        args: &mut RTCIntersectArguments,
+        args: &mut QueryArguments,
     ) {
-        let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
+        let (library, scene) = (scene.library, scene.handle);
+        let (valid, packet) = (valid.0.as_ptr(), from_mut(self).cast());
         // SAFETY: the packet has Embree's layout and alignment for this width, with room for
         // `instPrimID`; the scene is committed; `args` comes with its `QueryContext`.
         unsafe {
             match N {
-                1 => rtcIntersect1(scene.0, packet.cast(), args),
-                4 => rtcIntersect4(valid, scene.0, packet.cast(), args),
-                8 => rtcIntersect8(valid, scene.0, packet.cast(), args),
-                16 => rtcIntersect16(valid, scene.0, packet.cast(), args),
+                1 => (library.intersect1)(scene, packet, args),
+                4 => (library.intersect4)(valid, scene, packet, args),
+                8 => (library.intersect8)(valid, scene, packet, args),
+                16 => (library.intersect16)(valid, scene, packet, args),
                 _ => unreachable!("Embree has packets of 1, 4, 8 and 16 rays"),
             }
         }
@@ -100,16 +101,17 @@ impl<const N: usize> RayPacket<N> {
         &mut self,
         scene: &SceneHandle,
         valid: &ValidMask<N>,
-        args: &mut RTCOccludedArguments,
+        args: &mut QueryArguments,
     ) {
-        let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
+        let (library, scene) = (scene.library, scene.handle);
+        let (valid, packet) = (valid.0.as_ptr(), from_mut(self).cast());
         // SAFETY: as in `intersect`; `RTCRayN` is a prefix of this struct.
         unsafe {
             match N {
-                1 => rtcOccluded1(scene.0, packet.cast(), args),
-                4 => rtcOccluded4(valid, scene.0, packet.cast(), args),
-                8 => rtcOccluded8(valid, scene.0, packet.cast(), args),
-                16 => rtcOccluded16(valid, scene.0, packet.cast(), args),
+                1 => (library.occluded1)(scene, packet, args),
+                4 => (library.occluded4)(valid, scene, packet, args),
+                8 => (library.occluded8)(valid, scene, packet, args),
+                16 => (library.occluded16)(valid, scene, packet, args),
                 _ => unreachable!("Embree has packets of 1, 4, 8 and 16 rays"),
             }
         }

@@ -334,9 +334,11 @@ fn image_does_not_depend_on_thread_count_or_accelerator() {
     };
     let builtin = render_with(AccelKind::Builtin, 1);
     assert!(builtin.radiance == render_with(AccelKind::Builtin, 3).radiance);
-    let auto = render_with(AccelKind::Auto, 1);
-    assert!(auto.radiance == render_with(AccelKind::Auto, 3).radiance);
-    // Embree rounds differently, so a few paths differ.
-    let (mean, fraction) = difference(&builtin, &auto);
-    assert!(mean.abs() < 1e-3 && fraction < 0.03, "{mean} {fraction}");
+    if AccelKind::Embree.is_available() {
+        let embree = render_with(AccelKind::Embree, 1);
+        assert!(embree.radiance == render_with(AccelKind::Embree, 3).radiance);
+        // Embree rounds differently, so a few paths differ.
+        let (mean, fraction) = difference(&builtin, &embree);
+        assert!(mean.abs() < 1e-3 && fraction < 0.03, "{mean} {fraction}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Rays per second and bytes per triangle of the acceleration structures, on one thread.
 //!
-//! `cargo bench -p lightbound-benches --bench accel [--features embree]`. Scenes: a Cornell box (36
-//! triangles), and the same room with a rough sphere of half a million triangles. Rays: camera
+//! `cargo bench -p lightbound-benches --bench accel`, with Embree if it is found. Scenes: a Cornell
+//! box (36 triangles), and the same room with a rough sphere of half a million triangles. Rays: camera
 //! rays, cosine-distributed bounces from their hits, and shadow rays from their hits to the lamp,
 //! each traced singly and in batches. All structures must agree before anything is timed.
 
@@ -25,7 +25,7 @@ const BATCH_SIZE: usize = 1 << 12;
 const RUNS: usize = 7;
 
 fn main() {
-    let kinds: &[AccelKind] = if cfg!(feature = "embree") {
+    let kinds: &[AccelKind] = if AccelKind::Embree.is_available() {
         &[AccelKind::Builtin, AccelKind::Embree]
     } else {
         &[AccelKind::Builtin]

@@ -1,8 +1,8 @@
 //! Prototypes of the structure of a path tracer, on one thread: wavefronts of several sizes, and
 //! megakernels, whose 16 lanes keep their paths from vertex to vertex.
 //!
-//! `cargo bench -p lightbound-benches --bench path_structure [--features embree]`. Paths of up to 6
-//! vertices in a Cornell box of diffuse surfaces, with next-event estimation and MIS. All structures
+//! `cargo bench -p lightbound-benches --bench path_structure`, with Embree if it is found. Paths of
+//! up to 6 vertices in a Cornell box of diffuse surfaces, with next-event estimation and MIS. All structures
 //! share the arithmetic of a vertex, and compute the same image, bit for bit. They are timed with
 //! the rays, and with recorded hits instead of them. The last table compares the arithmetic of
 //! next-event estimation as a loop over columns with a shader of the same formulas.
@@ -40,7 +40,7 @@ const LAMP_AREA: f32 = 0.25;
 fn main() {
     let geometry = Arc::new(room::cornell());
     let triangles = triangles(&geometry);
-    let kinds: &[AccelKind] = if cfg!(feature = "embree") {
+    let kinds: &[AccelKind] = if AccelKind::Embree.is_available() {
         &[AccelKind::Builtin, AccelKind::Embree]
     } else {
         &[AccelKind::Builtin]

@@ -1,6 +1,6 @@
 //! Throughput of the path tracer, and the fraction of its time outside ray casting.
 //!
-//!     cargo bench -p lightbound-benches --features embree --bench render -- \
+//!     cargo bench -p lightbound-benches --bench render -- \
 //!         [SCENE.pbrt …] [--resolution N] [--spp N]
 //!
 //! For each scene and accelerator, prints million camera samples per core-second, rays per sample,
@@ -165,7 +165,7 @@ fn main() {
     );
     for scene in &scenes {
         measure(scene, AccelKind::Builtin, spp, resolution);
-        if cfg!(feature = "embree") {
+        if AccelKind::Embree.is_available() {
             measure(scene, AccelKind::Embree, spp, resolution);
         }
     }

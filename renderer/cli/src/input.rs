@@ -55,10 +55,18 @@ pub fn layers(path: &Path) -> Result<Layers, Error> {
 /// Reads all layers of an image, with colours of the `selected` layers in linear sRGB, whatever
 /// primaries the file states. Warns about those that cannot be converted.
 pub fn srgb_layers(path: &Path, selected: impl Fn(&Layer) -> bool) -> Result<Layers, Error> {
-    let data = image_data(path)?;
-    let mut image = decode_layers(name(path), &data).map_err(Error::Image)?;
-    if is_exr(&data) {
-        let header = exr_header(path, &data)?;
+    srgb_layers_of(path, &image_data(path)?, selected)
+}
+
+/// Like [`srgb_layers`], for the content of a file.
+pub fn srgb_layers_of(
+    path: &Path,
+    data: &[u8],
+    selected: impl Fn(&Layer) -> bool,
+) -> Result<Layers, Error> {
+    let mut image = decode_layers(name(path), data).map_err(Error::Image)?;
+    if is_exr(data) {
+        let header = exr_header(path, data)?;
         for layer in image.layers.iter_mut().filter(|layer| selected(layer)) {
             let name = layer.name.clone();
             convert_to_srgb(layer, &name, &mut header.clone(), path);

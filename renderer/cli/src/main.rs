@@ -3,6 +3,7 @@
 //! Arguments are checked as far as possible before any work starts. Messages go to
 //! stderr; stdout is reserved for data. [`Exit`] lists the exit codes.
 
+mod bench;
 mod bounds;
 mod compare;
 mod completions;
@@ -182,14 +183,21 @@ struct Cli {
     command: Command,
 }
 
-/// Parses the arguments of `render`.
-fn parse_render<'a>(
-    arguments: impl Iterator<Item = &'a String>,
-) -> Result<render::Args, clap::Error> {
-    let start = ["lightbound", "render"].into_iter();
-    match Cli::try_parse_from(start.chain(arguments.map(String::as_str)))?.command {
-        Command::Render(args) => Ok(*args),
-        _ => unreachable!("the command is render"),
+/// Parses a command and its arguments.
+fn parse<'a>(arguments: impl Iterator<Item = &'a String>) -> Result<Command, clap::Error> {
+    let program = std::iter::once("lightbound");
+    Ok(Cli::try_parse_from(program.chain(arguments.map(String::as_str)))?.command)
+}
+
+/// Parses `render` and its arguments for another command, which names itself in errors.
+fn parse_render<'a>(arguments: impl Iterator<Item = &'a String>) -> Result<render::Args, String> {
+    match parse(arguments) {
+        Ok(Command::Render(args)) => Ok(*args),
+        Ok(_) => unreachable!("the command is render"),
+        Err(error) => {
+            let text = error.to_string();
+            Err(text.lines().next().unwrap_or_default().trim_start_matches("error: ").into())
+        }
     }
 }
 
@@ -202,8 +210,10 @@ enum Command {
     Submit(submit::Command),
     /// Merge parts of an image: ranges of samples, crops
     Merge(merge::Args),
-    /// Measure the error of an image against a reference, and fail if it exceeds limits
+    /// Measure the errors of images against a reference, and fail if they exceed limits
     Compare(compare::Args),
+    /// Render a scene with several configurations for equal times or samples, and compare them
+    Bench(bench::Args),
     /// Draw a layer of an image in false colours, with a scale
     Falsecolor(falsecolor::Args),
     /// Write a glTF asset as a pbrt scene with meshes and images
@@ -242,6 +252,7 @@ fn main() -> ExitCode {
         Command::Submit(command) => submit::run(&command),
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Falsecolor(args) => falsecolor::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Info(args) => info::run(&args),

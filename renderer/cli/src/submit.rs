@@ -122,13 +122,11 @@ impl Job {
         }
         let scene = path(&args.scene)?;
         let output = path(&args.output)?;
-        let mut arguments = vec![scene.clone()];
+        let mut arguments = vec!["render".into(), scene.clone()];
         arguments.extend(args.render.iter().cloned());
         arguments.push("--resume".into());
         let part = ["--part".into(), format!("1/{}", args.parts), "-o".into(), output.clone()];
-        let parsed = parse_render(arguments.iter().chain(&part)).map_err(|error| {
-            let text = error.to_string();
-            let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let parsed = parse_render(arguments.iter().chain(&part)).map_err(|message| {
             Error::option(
                 format!("the options of `render`: {message}"),
                 "give options of `lightbound render` after --, without -o and ranges of samples",
@@ -162,7 +160,6 @@ impl Job {
             ));
         }
         let stem = args.output.file_stem().unwrap_or_default().to_string_lossy();
-        arguments.insert(0, "render".into());
         Ok(Job {
             name: stem.into_owned(),
             program: args.program.clone(),

@@ -1,4 +1,5 @@
-//! Writes a report of synthetic cases, one of each kind, for `scripts/check-report`.
+//! Writes a report of synthetic cases, one of each kind, and a comparison of synthetic pictures in
+//! DIR/comparison, for `scripts/check-report`.
 //!
 //!     cargo run -p lightbound-regress --example sample_report -- DIR
 //!
@@ -6,7 +7,8 @@
 //! visible faults.
 
 use lightbound_regress::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};
-use lightbound_regress::report::Report;
+use lightbound_regress::report::comparison::{Comparison, Picture, PictureMetric, Rank};
+use lightbound_regress::report::{Report, ReportError};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,9 +18,12 @@ fn main() -> ExitCode {
         eprintln!("usage: sample_report DIR");
         return ExitCode::from(2);
     };
-    let written = Report::open(Path::new(&folder))
-        .and_then(|report| Ok(report.write("suite.toml", &cases())?));
-    match written {
+    let folder = Path::new(&folder);
+    let write = || {
+        Report::open(&folder.join("comparison"))?.write_comparison(&comparison())?;
+        Ok::<_, ReportError>(Report::open(folder)?.write("suite.toml", &cases())?)
+    };
+    match write() {
         Ok(index) => {
             println!("{}", index.display());
             ExitCode::SUCCESS
@@ -69,6 +74,41 @@ fn cases() -> Vec<Outcome> {
         images: None,
     });
     cases
+}
+
+/// Two series of pictures for two times, with less noise for the longer one, and a picture without.
+fn comparison() -> Comparison {
+    let size = [120, 80];
+    let pixels = |fault, seed| -> Vec<[f32; 3]> {
+        let positions = (0..size[0] * size[1]).map(|i| [i % size[0], i / size[0]]);
+        positions.map(|p| ball(p, size, fault, seed)).collect()
+    };
+    let picture = |series: &str, time: f64, error: f64, fault, seed| Picture {
+        name: format!("pictures/{series}-{time}s.exr"),
+        series: series.into(),
+        group: format!("{time}s"),
+        seconds: Some(time),
+        samples: Some(16.0 * time),
+        metrics: vec![
+            PictureMetric { name: "mean-error", value: -error, rank: Rank::Smallest },
+            PictureMetric { name: "relmse", value: error, rank: Rank::Lowest },
+            PictureMetric { name: "ssim", value: 1.0 - error, rank: Rank::Highest },
+        ],
+        pixels: pixels(fault, seed),
+        flip: vec![error as f32; (size[0] * size[1]) as usize],
+    };
+    Comparison {
+        reference: "reference.exr".into(),
+        width: size[0],
+        height: size[1],
+        reference_pixels: pixels(Fault::None, 1),
+        pictures: vec![
+            picture("<i>path</i>", 1.0, 0.5, Fault::DarkSide, 2),
+            picture("cuts", 1.0, 0.2, Fault::None, 3),
+            picture("<i>path</i>", 4.0, 0.125, Fault::None, 4),
+            picture("cuts", 4.0, 0.25, Fault::Flipped, 5),
+        ],
+    }
 }
 
 /// How a result differs from its reference.

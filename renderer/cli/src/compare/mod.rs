@@ -1,9 +1,10 @@
-//! `lightbound compare`: measures the error of an image against a reference.
+//! `lightbound compare`: measures the errors of images against a reference.
 
 mod limit;
 mod pair;
 mod report;
 mod result;
+mod several;
 
 use super::console::{self, Console};
 use super::input;
@@ -13,10 +14,12 @@ use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
-use lightbound_image::layers::Layer;
+use lightbound_image::layers::{Layer, Layers};
+use lightbound_regress::report::Report;
 use limit::Limit;
 use result::{CompareResult, Request};
-use std::path::PathBuf;
+use several::{Compared, Effort};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -46,21 +49,24 @@ Examples:
   lightbound compare new.exr reference.exr --layers all --metric rmse,max
   lightbound compare new.png reference.exr --fail-above flip=0.05 --fail-below ssim=0.95
   lightbound compare new.exr reference.exr --metric relmse --heatmap where.png
-  lightbound compare crop.exr whole.exr --crop 100,200,50,100 --format json";
+  lightbound compare crop.exr whole.exr --crop 100,200,50,100 --format json
+  lightbound compare path-1s.exr path-4s.exr cuts-4s.exr --reference r.exr --report report";
 
 /// Options of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB; -
-    /// reads stdin
-    pub a: PathBuf,
+    /// Image A and the reference B, or with --reference any number of images: EXR, PFM, HDR, or
+    /// PNG, JPEG or TGA, which are decoded from sRGB; - reads stdin
+    #[arg(required = true, value_name = "IMAGE")]
+    pub images: Vec<PathBuf>,
 
     /// Reference, in any of these formats
-    pub b: PathBuf,
+    #[arg(short, long, value_name = "IMAGE")]
+    pub reference: Option<PathBuf>,
 
-    /// Metrics to compute [default: all, with flip instead of
-    /// ldr-flip and hdr-flip]
+    /// Metrics to compute [default: all, with flip instead of ldr-flip and hdr-flip; of several
+    /// images mean-error, rmse, relmse, mape and flip]
     #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
     pub metric: Vec<MetricName>,
 
@@ -106,6 +112,14 @@ pub struct Args {
     /// pixels, rounded up]
     #[arg(long, value_name = "VALUE", value_parser = parse_positive, allow_negative_numbers = true, requires = "heatmap", help_heading = "Heat map")]
     pub heatmap_max: Option<f32>,
+
+    /// Write an HTML page to this folder: the images side by side, their metrics, and plots of
+    /// errors over time and samples
+    ///
+    /// Images called NAME-4s or NAME-16spp are points of the series NAME, and those with the same
+    /// time or samples are shown together.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub report: Option<PathBuf>,
 
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
@@ -164,9 +178,35 @@ fn parse_positive(text: &str) -> Result<f32, String> {
     number.ok_or_else(|| "expected a number above 0".into())
 }
 
+impl Args {
+    /// Whether several images are compared.
+    fn has_several(&self) -> bool {
+        self.reference.is_some() && self.images.len() > 1
+    }
+
+    /// The images under test, and the reference.
+    fn files(&self) -> Result<(&[PathBuf], &Path), Error> {
+        match (&self.images[..], &self.reference) {
+            (images, Some(reference)) => Ok((images, reference)),
+            ([_, reference], None) => Ok((&self.images[..1], reference)),
+            ([image], None) => Err(Error::option(
+                format!("{} is compared with nothing", image.display()),
+                "name the reference after it, or with --reference",
+            )),
+            _ => Err(Error::option("several images need a reference", "name it with --reference")),
+        }
+    }
+}
+
 /// Checks the heat map's file, which must be a PNG and not one of the images.
 fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
     let Some(path) = &args.heatmap else { return Ok(None) };
+    if args.has_several() {
+        return Err(Error::option(
+            "--heatmap draws the error of one image, not of several",
+            "compare one image, or use --report, which shows all errors",
+        ));
+    }
     if !output::ImageFormat::is_png(path) {
         return Err(Error::option(
             format!("--heatmap writes PNG, not `{}`", path.display()),
@@ -180,7 +220,8 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
             "name a file, or add --quiet",
         ));
     }
-    if [&args.a, &args.b].into_iter().any(|image| output.is_same_file(image)) {
+    let mut images = args.images.iter().chain(&args.reference);
+    if images.any(|image| output.is_same_file(image)) {
         return Err(Error::option(
             format!("--heatmap would overwrite `{}`", path.display()),
             "name another file",
@@ -193,10 +234,68 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     // Signals end the command, without a message, and leave no temporary files.
     Interrupt::install(true);
+    compare_images(args)
+}
+
+/// Compares images without a handler of signals.
+pub fn compare_images(args: &Args) -> Result<Exit, Error> {
+    let (images, reference) = args.files()?;
     let heatmap = heatmap_output(args)?;
-    input::check_single_stdin([args.a.as_path(), &args.b])?;
+    let page = args.report.as_deref().map(Report::open).transpose()?;
+    input::check_single_stdin(images.iter().map(PathBuf::as_path).chain([reference]))?;
+    let spinner = (!args.quiet)
+        .then(|| Console::new(false))
+        .filter(|c| *c == Console::Terminal)
+        .map(|c| c.spinner("comparing".into()));
     let selected = |layer: &Layer| pair::is_selected(&layer.name, &args.layers);
-    let (a, b) = (input::srgb_layers(&args.a, selected)?, input::srgb_layers(&args.b, selected)?);
+    let b = input::srgb_layers(reference, selected)?;
+    let mut compared = Vec::new();
+    for path in images {
+        let data = input::image_data(path)?;
+        let a = input::srgb_layers_of(path, &data, selected)?;
+        let result = compare(args, [path, reference], a, b.clone(), heatmap.as_ref())?;
+        compared.push(Compared { path: path.clone(), effort: Effort::read(path, &data), result });
+    }
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
+    }
+    if !args.quiet {
+        let text = match (args.format, &compared[..]) {
+            (ReportFormat::Text, [one]) => report::text(&one.path, reference, &one.result),
+            (ReportFormat::Json, [one]) => report::json(&one.path, reference, &one.result),
+            (ReportFormat::Text, all) => several::text(reference, all),
+            (ReportFormat::Json, all) => several::json(reference, all),
+        };
+        output::to_stdout(text.as_bytes())?;
+    }
+    if let Some(page) = page {
+        let index = page.write_comparison(&several::comparison(reference, &compared)?);
+        let index = index.map_err(|cause| Error::Write {
+            cause,
+            help: "free some space, or name another folder with --report".into(),
+        })?;
+        Console::new(args.quiet).info(&format!("report: {}", index.display()));
+    }
+    let mut exit = Exit::Success;
+    for Compared { path, result, .. } in &compared {
+        for failure in &result.failures {
+            let name =
+                if images.len() > 1 { format!("{}: ", path.display()) } else { String::new() };
+            console::print(&format!("failed: {name}{failure}"));
+            exit = Exit::Failed;
+        }
+    }
+    Ok(exit)
+}
+
+/// Compares an image with the reference, and draws the heat map.
+fn compare(
+    args: &Args,
+    files: [&Path; 2],
+    a: Layers,
+    b: Layers,
+    heatmap: Option<&OutputFile>,
+) -> Result<CompareResult, Error> {
     let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {
@@ -205,37 +304,20 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             if a.is_display_referred { "A" } else { "B" }
         )
     });
-    let pairs = pair::pair(a, b, [&args.a, &args.b], &args.layers, args.crop)?;
+    let pairs = pair::pair(a, b, files, &args.layers, args.crop)?;
     let request = Request::new(args, display_referred, &pairs)?;
     request.check(&pairs)?;
-    let spinner = (!args.quiet)
-        .then(|| Console::new(false))
-        .filter(|c| *c == Console::Terminal)
-        .map(|c| c.spinner("comparing".into()));
     let mut result = CompareResult::new(pairs, &request);
     result.remarks.extend(remark);
-    if let Some(output) = heatmap.as_ref().filter(|_| result.layers.is_empty()) {
-        // Prevents confusion with an earlier file of the same name.
-        result.failures.push(format!(
-            "no heat map is written to {}: no layer could be compared",
-            output.name().display()
-        ));
-    }
-    if let Some(spinner) = spinner {
-        spinner.finish_and_clear();
-    }
-    if !args.quiet {
-        let text = match args.format {
-            ReportFormat::Text => report::text(args, &result),
-            ReportFormat::Json => report::json(args, &result),
-        };
-        output::to_stdout(text.as_bytes())?;
-    }
     if let Some(output) = heatmap {
-        result.draw(&request, args.heatmap_max, &output)?;
+        if result.layers.is_empty() {
+            // Prevents confusion with an earlier file of the same name.
+            result.failures.push(format!(
+                "no heat map is written to {}: no layer could be compared",
+                output.name().display()
+            ));
+        }
+        result.draw(&request, args.heatmap_max, output)?;
     }
-    for failure in &result.failures {
-        console::print(&format!("failed: {failure}"));
-    }
-    Ok(if result.failures.is_empty() { Exit::Success } else { Exit::Failed })
+    Ok(result)
 }

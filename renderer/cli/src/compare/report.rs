@@ -1,18 +1,18 @@
 //! Text and JSON output of comparisons.
 
-use super::Args;
 use super::result::{CompareResult, LayerComparison, LayerResult};
 use lightbound_image::compare::{Metric, MetricValue};
 use lightbound_image::six_digits;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Width of a column in characters.
-const COLUMN_WIDTH: usize = 13;
+pub const COLUMN_WIDTH: usize = 13;
 
 /// Formats the tables as text.
-pub fn text(args: &Args, result: &CompareResult) -> String {
-    let mut text = format!("A: {}\nB: {} (the reference)\n", args.a.display(), args.b.display());
+pub fn text(a: &Path, b: &Path, result: &CompareResult) -> String {
+    let mut text = format!("A: {}\nB: {} (the reference)\n", a.display(), b.display());
     for layer in &result.layers {
         table(&mut text, layer);
     }
@@ -60,17 +60,21 @@ fn table(text: &mut String, layer: &LayerResult) {
     }
 }
 
-/// Formats one JSON object; values that are not finite are `null`.
-pub fn json(args: &Args, result: &CompareResult) -> String {
-    let report = json!({
-        "a": args.a.display().to_string(),
-        "b": args.b.display().to_string(),
+/// Formats one JSON object.
+pub fn json(a: &Path, b: &Path, result: &CompareResult) -> String {
+    format!("{:#}\n", json_value(a, b, result))
+}
+
+/// The result as a JSON object; values that are not finite are `null`.
+pub fn json_value(a: &Path, b: &Path, result: &CompareResult) -> Value {
+    json!({
+        "a": a.display().to_string(),
+        "b": b.display().to_string(),
         "passed": result.failures.is_empty(),
         "failures": result.failures,
         "remarks": result.remarks,
         "layers": result.layers.iter().map(layer_json).collect::<Vec<_>>(),
-    });
-    format!("{:#}\n", report)
+    })
 }
 
 fn layer_json(layer: &LayerResult) -> Value {

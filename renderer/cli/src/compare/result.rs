@@ -61,13 +61,14 @@ impl Request {
         let requested: BTreeSet<Metric> =
             args.metric.iter().map(|name| name.resolve(display_referred)).collect();
         let flip = MetricName::Flip.resolve(display_referred);
-        let default = Metric::ALL
-            .into_iter()
-            .filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
-        let mut metrics: Vec<Metric> = if requested.is_empty() {
-            default.collect()
-        } else {
-            requested.iter().copied().collect()
+        let default = |metric: &Metric| match metric {
+            Metric::LdrFlip | Metric::HdrFlip => *metric == flip,
+            Metric::MeanError | Metric::Rmse | Metric::RelMse | Metric::Mape => true,
+            _ => !args.has_several(),
+        };
+        let mut metrics: Vec<Metric> = match requested.is_empty() {
+            true => Metric::ALL.into_iter().filter(default).collect(),
+            false => requested.iter().copied().collect(),
         };
         let limits = args.fail_above.iter().chain(&args.fail_below);
         let limits: Vec<_> =

@@ -246,7 +246,7 @@ fn parse_resolution(text: &str) -> Result<(u32, u32), String> {
 }
 
 /// Parses a positive time in seconds.
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let time = text
         .parse()
         .ok()

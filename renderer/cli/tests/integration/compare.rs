@@ -112,6 +112,77 @@ fn equal_images_pass() {
 }
 
 #[test]
+fn several_images_are_compared_with_one_reference() {
+    let dir = ImageDir::new();
+    let attributes = |seconds, min, max| {
+        vec![
+            ("lightbound/renderSeconds".into(), Attribute::Float(seconds)),
+            ("lightbound/minSamples".into(), Attribute::Int(min)),
+            ("lightbound/maxSamples".into(), Attribute::Int(max)),
+        ]
+    };
+    let colours = |x, to| channels("", ["R", "G", "B"], &changed(x, 1, to));
+    dir.layers_with("a-1s.exr", colours(2, [1.0; 3]), attributes(1.25, 3, 4));
+    dir.layers_with("a-2s.exr", colours(3, [2.0; 3]), attributes(2.5, 8, 8));
+    dir.exr("other.exr", &changed(4, 1, [3.0; 3]));
+    let images = ["a-1s.exr", "a-2s.exr", "other.exr"];
+    let args = [&images[..], &["--reference", "reference.exr"]].concat();
+    let report = dir.json(&args);
+    assert_eq!((&report["reference"], &report["passed"]), (&json!("reference.exr"), &json!(true)));
+    for (i, name) in images.iter().enumerate() {
+        let image = &report["images"][i];
+        assert_eq!(image["a"], *name);
+        let alone = dir.json(&[name, "reference.exr"]);
+        for metric in ["mean-error", "rmse", "relmse", "mape", "hdr-flip"] {
+            let path = |value: &Value| value["layers"][0]["metrics"][metric]["overall"].clone();
+            assert!(path(image).is_number());
+            assert_eq!(path(image), path(&alone), "{name}: {metric}");
+        }
+    }
+    let efforts =
+        ["seconds", "samples"].map(|key| [0, 1, 2].map(|i| report["images"][i][key].clone()));
+    assert_eq!(efforts[0], [json!(1.25), json!(2.5), Value::Null]);
+    assert_eq!(efforts[1], [json!(3.5), json!(8.0), Value::Null]);
+    let table = contains("seconds   samples").and(contains("a-1s.exr       1.25       3.5"));
+    dir.compare(&args).code(0).stdout(table);
+    // Limits apply to each.
+    let limit = ["--fail-above", "max=1.5"];
+    let failed = contains("failed: other.exr: layer `colour`: max").and(contains("a-1s").not());
+    dir.compare(&[&args[..], &limit].concat()).code(1).stderr(failed);
+    // The page has all images.
+    let stderr = contains("report: page/index.html");
+    dir.compare(&[&args[..], &["--report", "page"]].concat()).code(0).stderr(stderr);
+    let files = std::fs::read_dir(dir.path("page")).unwrap().map(|file| file.unwrap().path());
+    let folder = files.into_iter().find(|path| path.is_dir()).unwrap();
+    let list = std::fs::read_to_string(folder.join("cases.js")).unwrap();
+    let list = list.strip_prefix("showComparison(").and_then(|text| text.strip_suffix(");\n"));
+    let list: Value = serde_json::from_str(list.unwrap()).unwrap();
+    let names =
+        |key: &str| [0, 1, 2].map(|i| list["pictures"][i][key].as_str().unwrap().to_owned());
+    assert_eq!(names("series"), ["a", "a", "other"]);
+    assert_eq!(names("group"), ["1s", "2s", ""]);
+    assert_eq!(
+        list["pictures"][1]["metrics"]["rmse"],
+        report["images"][1]["layers"][0]["metrics"]["rmse"]["overall"]
+    );
+}
+
+#[test]
+fn a_reference_is_required_and_several_images_have_no_heat_map() {
+    let dir = ImageDir::new();
+    let one = "reference.exr";
+    dir.compare(&[one]).code(2).stderr(contains("name the reference after it"));
+    dir.compare(&[one, one, one]).code(2).stderr(contains("--reference"));
+    let several = [one, one, "--reference", one, "--heatmap", "map.png"];
+    dir.compare(&several).code(2).stderr(contains("use --report"));
+    // A folder of others is not overwritten.
+    std::fs::create_dir(dir.path("site")).unwrap();
+    std::fs::write(dir.path("site/index.html"), "mine").unwrap();
+    let page = [one, one, "--report", "site"];
+    dir.compare(&page).code(2).stderr(contains("name another folder with --report"));
+}
+
+#[test]
 fn all_layers_are_compared_without_exact_sums() {
     let dir = ImageDir::new();
     let image = |sum: u32| {

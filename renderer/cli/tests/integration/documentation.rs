@@ -11,7 +11,7 @@
 //! | `sh with VARIABLE` | run like `sh` where the environment variable is set |
 //! | `sh no-test: WHY` | not run |
 //! | `text output` | compared with the output of the block before it, stdout first |
-//! | `wgsl FILE`, `pbrt FILE` | written to a file that later commands use; `wgsl append FILE` appends |
+//! | `wgsl FILE`, `pbrt FILE`, `toml FILE` | written to a file that later commands use; `wgsl append FILE` appends |
 //! | `wgsl` | a shader that must pass `shader check` |
 //! | `rust FILE` | lines that must occur, in this order, in the examples in the docs of FILE |
 //! | `c FILE` | lines that must occur, in this order, in FILE, which a test compiles and runs |
@@ -35,6 +35,7 @@ case "$EXACT $*" in
   "no render "*--sample-range* | "no render "*--noise-threshold*) set -- "$@" --resolution 48x32 ;;
   "no render "*"--gather 16"*) set -- "$@" --resolution 48x32 --spp 16 ;;
   "no render "*) set -- "$@" --resolution 48x32 --spp 2 ;;
+  "no bench "*) set -- "$@" --resolution 48x32 ;;
   "no shader preview "*) set -- "$@" --size 32 --spp 2 ;;
   "no bounds "*--by-relation*) ;;
   "no bounds "*--tightness*) set -- "$@" --cases 1 ;;
@@ -202,7 +203,7 @@ fn test_document(document: &str) {
             ["text", "output"] => {
                 assert_eq!(portable_lines(&printed), portable_lines(&block.text), "{location}");
             }
-            ["wgsl" | "pbrt", file] => {
+            ["wgsl" | "pbrt" | "toml", file] => {
                 fs::write(sandbox.folder.path().join(file), &block.text).unwrap();
             }
             ["wgsl", "append", file] => {

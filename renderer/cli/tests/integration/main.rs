@@ -1,5 +1,6 @@
 //! Tests of the program, run as its users run it. One test program, which links faster than many.
 
+mod bench;
 mod bounds;
 mod bounds_tightness;
 mod common;

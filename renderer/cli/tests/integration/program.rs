@@ -59,7 +59,7 @@ fn every_command_gets_a_manual_page() {
         "{page}"
     );
     assert!(read("lightbound-render.1").contains("noise\\-threshold"));
-    assert_eq!(std::fs::read_dir(&pages).unwrap().count(), 27);
+    assert_eq!(std::fs::read_dir(&pages).unwrap().count(), 28);
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     lightbound(&["man", file.to_str().unwrap()]).assert().code(2).stderr(contains("file"));

@@ -146,7 +146,7 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
 
 /// Builds all acceleration structures.
 fn build_all(geometry: &Arc<Geometry>) -> Vec<Box<dyn Accel>> {
-        let kinds = [AccelKind::Builtin, AccelKind::Embree].into_iter();
+    let kinds = [AccelKind::Builtin, AccelKind::Embree].into_iter();
     kinds
         .filter(|kind| kind.is_available())
         .map(|kind| build(kind, geometry.clone()).unwrap())

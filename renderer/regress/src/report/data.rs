@@ -91,7 +91,7 @@ pub fn images_script(case: usize, images: &CaseImages) -> String {
     call("receiveImages", &[case], &data)
 }
 
-fn call(function: &str, numbers: &[usize], data: &impl Serialize) -> String {
+pub fn call(function: &str, numbers: &[usize], data: &impl Serialize) -> String {
     let numbers: String = numbers.iter().map(|n| format!("{n}, ")).collect();
     let data = serde_json::to_string(data).expect("keys are strings");
     format!("{function}({numbers}{data});\n")
@@ -114,7 +114,7 @@ fn case<'a>(index: usize, outcome: &'a Outcome) -> Case<'a> {
         last_seconds: outcome.last_time.map(|t| t.as_secs_f64()),
         images_file: outcome.images.as_ref().map(|_| images_file(index)),
         size: outcome.images.as_ref().map(|p| [p.width, p.height]),
-        thumbnail: outcome.images.as_ref().and_then(thumbnail),
+        thumbnail: outcome.images.as_ref().and_then(|p| thumbnail([p.width, p.height], &p.result)),
     }
 }
 
@@ -127,7 +127,7 @@ fn row(metric: &MetricValue) -> MetricRow<'_> {
 }
 
 /// A JSON number, or for non-finite values a string that JavaScript's `Number` parses.
-fn number(x: f64) -> Value {
+pub fn number(x: f64) -> Value {
     match serde_json::Number::from_f64(x) {
         Some(number) => Value::Number(number),
         None if x.is_nan() => "NaN".into(),
@@ -135,22 +135,22 @@ fn number(x: f64) -> Value {
     }
 }
 
-fn floats(values: &[f32]) -> String {
+pub fn floats(values: &[f32]) -> String {
     BASE64.encode(values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
 }
 
-/// Data URL of a small PNG of the result, downsampled with a box filter; `None` if the image is
-/// empty.
-fn thumbnail(images: &CaseImages) -> Option<String> {
-    let side = images.width.max(images.height).div_ceil(MAX_THUMBNAIL_SIZE).max(1);
-    let [width, height] = [images.width.div_ceil(side), images.height.div_ceil(side)];
+/// Data URL of a small PNG of an image with a width and a height, downsampled with a box filter;
+/// `None` if the image is empty.
+pub fn thumbnail(size: [u32; 2], pixels: &[[f32; 3]]) -> Option<String> {
+    let side = size[0].max(size[1]).div_ceil(MAX_THUMBNAIL_SIZE).max(1);
+    let [width, height] = size.map(|n| n.div_ceil(side));
     let mean = |i: u32| {
         let [x, y] = [i % width * side, i / width * side];
-        let [right, bottom] = [(x + side).min(images.width), (y + side).min(images.height)];
+        let [right, bottom] = [(x + side).min(size[0]), (y + side).min(size[1])];
         let square = (y..bottom).flat_map(|y| (x..right).map(move |x| (y as usize, x as usize)));
         let mut sum = [0.0; 3];
         for (y, x) in square {
-            let pixel = images.result[y * images.width as usize + x];
+            let pixel = pixels[y * size[0] as usize + x];
             sum = [0, 1, 2].map(|c| sum[c] + pixel[c]);
         }
         sum.map(|s| s / ((right - x) * (bottom - y)) as f32)
@@ -241,12 +241,12 @@ mod tests {
         let mut images = gradient(200, 100);
         images.result.fill([1.0; 3]);
         images.result[0] = [1.0, -8.0, 1.0];
-        let address = thumbnail(&images).unwrap();
+        let address = thumbnail([200, 100], &images.result).unwrap();
         let png = BASE64.decode(address.strip_prefix("data:image/png;base64,").unwrap()).unwrap();
         let image = image::load_from_memory(&png).unwrap().into_rgb8();
         assert_eq!(image.dimensions(), (67, 34));
         assert_eq!(image.get_pixel(0, 0).0, [255, 0, 255]);
         assert!(image.pixels().skip(1).all(|p| p.0 == [255; 3]));
-        assert!(thumbnail(&gradient(0, 0)).is_none());
+        assert!(thumbnail([0, 0], &[]).is_none());
     }
 }

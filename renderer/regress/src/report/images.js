@@ -1,16 +1,15 @@
 "use strict";
-// The images of a case. They are loaded when the case is opened, decoded, and drawn with the
-// current settings.
+// Images, which are loaded when they are shown, decoded, and drawn with the current settings.
 
 /** The folder of this file, which also contains the images. */
 const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
 
-/** The `resolve` functions of the loads in progress, by index of the case. */
+/** The `resolve` functions of the loads in progress, by index of the case or the picture. */
 const pendingLoads = new Map();
 
 /**
- * Loads the images of a case. Pages opened from disk may not read files, but may load scripts. The
- * script of a case calls `receiveImages`.
+ * Loads images. Pages opened from disk may not read files, but may load scripts. The script of a
+ * case calls `receiveImages`, that of a compared picture `receivePicture`.
  */
 function loadImages(index, file) {
   return new Promise((resolve, reject) => {

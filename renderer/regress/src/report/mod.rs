@@ -1,18 +1,20 @@
-//! The report of a run: a folder that a browser opens from disk, without a server or network
+//! Reports: a folder that a browser opens from disk, without a server or network
 //! access.
 //!
 //! `index.html` is a small shell. All other files are in one folder beside it, named after a hash
-//! of its contents: style, scripts, the list of cases, and the images of each case, which the page
-//! loads when the case is opened. Browsers do not let pages opened from disk read other files, but
+//! of its contents: style, scripts, the list of cases or pictures, and their images, which the page
+//! loads when they are shown. Browsers do not let pages opened from disk read other files, but
 //! do let them load scripts. Therefore, all data are scripts that call a function of the viewer.
 //!
 //! The index is written last and atomically, and earlier folders are removed only after that. So
 //! the index always refers to a complete report, even if writing is interrupted. Files are removed
 //! only from folders of reports, and only if they have the names of report files.
 
+pub mod comparison;
 mod data;
 
 use super::outcome::Outcome;
+use comparison::Comparison;
 use lightbound_image::write::save;
 use lightbound_image::{ImageError, Problem};
 use std::fs;
@@ -21,19 +23,31 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Identifies the index page of a report.
-const GENERATOR_TAG: &str = "<meta name=\"generator\" content=\"lightbound regress\">";
+const GENERATOR_TAG: &str = "<meta name=\"generator\" content=\"lightbound ";
 /// Prefix of the folder with a report's files; 16 hexadecimal digits follow.
 const FOLDER_PREFIX: &str = "lightbound-report-";
-const PAGE: &str = include_str!("page.html");
-/// Style sheet and scripts, the same for every report; `page.html` loads them in dependency order.
-const ASSETS: [(&str, &str); 6] = [
+/// The list of cases or of pictures.
+const LIST: &str = "cases.js";
+/// A file that is the same in every report: its name and its content.
+type Asset = (&'static str, &'static str);
+/// Assets of both pages, which load all of them in dependency order.
+const SHARED: [Asset; 5] = [
     ("style.css", include_str!("style.css")),
     ("colour.js", include_str!("colour.js")),
     ("images.js", include_str!("images.js")),
     ("stage.js", include_str!("stage.js")),
-    ("viewer.js", include_str!("viewer.js")),
-    ("report.js", include_str!("report.js")),
+    ("elements.js", include_str!("elements.js")),
 ];
+/// The page of regression tests, and its assets.
+const REGRESSION: (&str, [Asset; 2]) = (
+    include_str!("page.html"),
+    [("viewer.js", include_str!("viewer.js")), ("report.js", include_str!("report.js"))],
+);
+/// The page of comparisons, and its assets.
+const COMPARISON: (&str, [Asset; 2]) = (
+    include_str!("comparison.html"),
+    [("plot.js", include_str!("plot.js")), ("comparison.js", include_str!("comparison.js"))],
+);
 
 /// Why a folder cannot hold a report.
 #[derive(Debug, thiserror::Error)]
@@ -93,14 +107,50 @@ impl Report {
     pub fn write(&self, suite: &str, outcomes: &[Outcome]) -> Result<PathBuf, ImageError> {
         let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
         sorted.sort_by_key(|outcome| outcome.status.rank());
-        let name = folder_name(files(suite, &sorted));
+        self.write_page(REGRESSION, || {
+            let list =
+                std::iter::once_with(|| (LIST.to_string(), data::list_script(suite, &sorted)));
+            list.chain(sorted.iter().enumerate().filter_map(|(i, outcome)| {
+                let images = outcome.images.as_ref()?;
+                Some((data::images_file(i), data::images_script(i, images)))
+            }))
+        })
+    }
+
+    /// Writes a comparison of pictures, replacing an earlier report. Returns the path of the index.
+    ///
+    /// # Errors
+    /// As for [`Report::write`].
+    ///
+    /// # Panics
+    /// As for [`Report::write`].
+    pub fn write_comparison(&self, comparison: &Comparison) -> Result<PathBuf, ImageError> {
+        self.write_page(COMPARISON, || {
+            let list =
+                std::iter::once_with(|| (LIST.to_string(), comparison::list_script(comparison)));
+            list.chain(comparison::image_scripts(comparison))
+        })
+    }
+
+    /// Writes a page, its assets and its data: names and contents of files, which are generated
+    /// twice, one after the other, since images may be large.
+    fn write_page<I: Iterator<Item = (String, String)>>(
+        &self,
+        (page, assets): (&str, [Asset; 2]),
+        data: impl Fn() -> I,
+    ) -> Result<PathBuf, ImageError> {
+        let files = || {
+            let assets = SHARED.iter().chain(&assets);
+            assets.map(|(name, text)| (name.to_string(), text.to_string())).chain(data())
+        };
+        let name = folder_name(files());
         let folder = self.folder.join(&name);
         fs::create_dir_all(&folder).map_err(|e| write_error(&folder, e))?;
-        for (file, text) in files(suite, &sorted) {
+        for (file, text) in files() {
             save(&folder.join(file), text.as_bytes())?;
         }
         let index = self.folder.join("index.html");
-        save(&index, PAGE.replace("{{folder}}", &name).as_bytes())?;
+        save(&index, page.replace("{{folder}}", &name).as_bytes())?;
         self.remove_others(&name);
         Ok(index)
     }
@@ -125,18 +175,6 @@ fn write_error(path: &Path, error: io::Error) -> ImageError {
     ImageError { path: path.into(), problem: Problem::Write(error) }
 }
 
-/// Returns the names and contents of all files beside the index. Contents are generated lazily,
-/// since images may be large.
-fn files(suite: &str, sorted: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
-    let assets = ASSETS.iter().map(|(name, text)| (name.to_string(), text.to_string()));
-    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list_script(suite, sorted)));
-    let images = sorted.iter().enumerate().filter_map(|(i, outcome)| {
-        let images = outcome.images.as_ref()?;
-        Some((data::images_file(i), data::images_script(i, images)))
-    });
-    assets.chain(list).chain(images)
-}
-
 /// Returns the name of the report's folder, which contains a hash of its contents. So a page never
 /// loads files of another report, and equal reports have equal files.
 fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
@@ -157,14 +195,16 @@ fn is_report_file(name: &str) -> bool {
     let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
     let name = temporary.and_then(|name| name.rsplit_once('.')).map_or(name, |(name, _)| name);
     let case = name.strip_prefix("case-").and_then(|name| name.strip_suffix(".js"));
-    ASSETS.iter().any(|(file, _)| name == *file)
-        || name == "cases.js"
+    let mut assets = SHARED.iter().chain(&REGRESSION.1).chain(&COMPARISON.1);
+    assets.any(|(file, _)| name == *file)
+        || name == LIST
         || case.is_some_and(|index| index.parse::<usize>().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::outcome::{CaseImages, Status};
+    use super::comparison::{Picture, PictureMetric, Rank};
     use super::*;
 
     fn outcome(name: &str, status: Status) -> Outcome {
@@ -219,13 +259,56 @@ mod tests {
                 && page.contains(GENERATOR_TAG)
                 && !page.contains("{{")
         );
-        for (file, _) in ASSETS {
+        for (file, _) in SHARED.iter().chain(&REGRESSION.1) {
             assert!(page.contains(&format!("\"{files}/{file}\"")), "{file} is not in the page");
             assert!(folder.join(&files).join(file).is_file());
         }
         let list = fs::read_to_string(folder.join(&files).join("cases.js")).unwrap();
         let at = |name: &str| list.find(&format!("\"name\":\"{name}\"")).unwrap();
         assert!(at("three") < at("four") && at("four") < at("two") && at("two") < at("one"));
+    }
+
+    #[test]
+    fn comparisons_have_a_script_for_each_picture_and_the_reference() {
+        let dir = tempfile::tempdir().unwrap();
+        let picture = |name: &str, flip| Picture {
+            name: name.into(),
+            series: "path".into(),
+            group: String::new(),
+            seconds: Some(1.5),
+            samples: None,
+            metrics: vec![PictureMetric { name: "rmse", value: f64::NAN, rank: Rank::Lowest }],
+            pixels: vec![[0.5; 3]; 2],
+            flip,
+        };
+        let comparison = Comparison {
+            reference: "</script>".into(),
+            width: 2,
+            height: 1,
+            reference_pixels: vec![[1.0; 3]; 2],
+            pictures: vec![picture("a", vec![0.0, 1.0]), picture("b", vec![])],
+        };
+        let report = Report::open(dir.path()).unwrap();
+        report.write("suite.toml", &[outcome("one", failed())]).unwrap();
+        let page = fs::read_to_string(report.write_comparison(&comparison).unwrap()).unwrap();
+        let [_, folder] = names(dir.path()).try_into().unwrap();
+        for (file, _) in SHARED.iter().chain(&COMPARISON.1).chain(&[(LIST, "")]) {
+            assert!(page.contains(&format!("\"{folder}/{file}\"")), "{file} is not in the page");
+        }
+        let text = |file: &str| fs::read_to_string(dir.path().join(&folder).join(file)).unwrap();
+        let list = text(LIST);
+        assert!(
+            list.starts_with("showComparison({") && list.contains("\"rmse\":\"NaN\""),
+            "{list}"
+        );
+        for (i, has_flip) in [false, true, false].into_iter().enumerate() {
+            let script = text(&format!("case-{i}.js"));
+            assert!(script.starts_with(&format!("receivePicture({i}, {{")), "{script}");
+            assert_eq!(!script.contains("\"flip\":\"\""), has_flip, "{script}");
+        }
+        // Another report of regression tests removes all of it.
+        report.write("suite.toml", &[outcome("one", failed())]).unwrap();
+        assert_eq!(names(dir.path()).len(), 2);
     }
 
     #[test]
@@ -277,8 +360,9 @@ mod tests {
 
     #[test]
     fn reports_do_not_access_the_network() {
-        let texts = ASSETS.iter().map(|&(name, text)| (name, text)).chain([("page.html", PAGE)]);
-        for (name, text) in texts {
+        let pages = [("page.html", REGRESSION.0), ("comparison.html", COMPARISON.0)];
+        let assets = SHARED.iter().chain(&REGRESSION.1).chain(&COMPARISON.1);
+        for (name, text) in assets.chain(&pages) {
             for address in [
                 "http:",
                 "https:",
@@ -288,6 +372,8 @@ mod tests {
                 "type=\"module\"",
                 "@import",
             ] {
+                // The name of a format, which is never loaded.
+                let text = text.replace("http://www.w3.org/2000/svg", "");
                 assert!(!text.contains(address), "{name} has {address}");
             }
         }

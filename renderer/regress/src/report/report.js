@@ -1,6 +1,6 @@
 "use strict";
-// The page: a row for each case, the filter, the theme, and keyboard shortcuts. All strings are
-// inserted as text, never as markup.
+// The page: a row for each case, the filter, and keyboard shortcuts. All strings are inserted as
+// text, never as markup.
 
 const STATUSES = {
   failed: { mark: "✕", word: "Failed" },
@@ -23,7 +23,7 @@ const KEYS = [
 ];
 
 const page = Object.fromEntries(
-  ["about", "theme", "help", "statuses", "search", "cases", "noMatch", "keys"].map((id) => [
+  ["about", "help", "statuses", "search", "cases", "noMatch", "keys"].map((id) => [
     id,
     document.getElementById(id),
   ]),
@@ -264,49 +264,7 @@ function openNext(step) {
   next.summary.focus({ preventScroll: true });
 }
 
-/** The theme, `light` or `dark`; by default the system's. Pages from disk may have no storage. */
-const theme = {
-  load() {
-    try {
-      return localStorage.getItem("lightbound-theme");
-    } catch {
-      return null;
-    }
-  },
-  save(name) {
-    try {
-      localStorage.setItem("lightbound-theme", name);
-    } catch {
-      // Without storage, the theme lasts until the page is closed.
-    }
-  },
-  system: matchMedia("(prefers-color-scheme: dark)"),
-  get current() {
-    return document.documentElement.dataset.theme ?? (this.system.matches ? "dark" : "light");
-  },
-  show() {
-    const other = this.current === "dark" ? "light" : "dark";
-    page.theme.replaceChildren(
-      `${other === "dark" ? "☾" : "☀"} ${other === "dark" ? "Dark" : "Light"} `,
-      make("kbd", {}, "T"),
-    );
-  },
-  toggle() {
-    document.documentElement.dataset.theme = this.current === "dark" ? "light" : "dark";
-    this.save(this.current);
-    this.show();
-  },
-  start() {
-    const saved = this.load();
-    if (saved === "light" || saved === "dark") document.documentElement.dataset.theme = saved;
-    this.system.addEventListener("change", () => this.show());
-    page.theme.addEventListener("click", () => this.toggle());
-    this.show();
-  },
-};
-
-/** Keyboard shortcuts, unless the search box, a list or the dialog of shortcuts has the focus. */
-const actions = {
+listenToKeys({
   j: () => openNext(1),
   k: () => openNext(-1),
   t: () => theme.toggle(),
@@ -324,15 +282,6 @@ const actions = {
   g: () => viewer?.setChannel(1),
   b: () => viewer?.setChannel(2),
   c: () => viewer?.setChannel("rgb"),
-};
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.altKey || event.metaKey || page.keys.open) return;
-  if (event.target.matches("input[type=search], select")) return;
-  const action = actions[event.key];
-  if (!action) return;
-  event.preventDefault();
-  action();
 });
 
 for (const [keys, action] of KEYS) {

@@ -35,6 +35,12 @@ class Stage {
     return pane;
   }
 
+  /** Removes all canvases. */
+  clear() {
+    this.panes.forEach(({ canvas }) => this.observer.unobserve(canvas));
+    this.panes = [];
+  }
+
   dispose() {
     this.observer.disconnect();
   }

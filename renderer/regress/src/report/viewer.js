@@ -5,35 +5,6 @@
 /** Settings shared by all cases. */
 const settings = { stops: 0, channel: "rgb" };
 
-/** Maximum exposure in stops. */
-const MAX_STOPS = 10;
-
-/** Gap between images in CSS pixels, as in the style sheet. */
-const GAP = 12;
-
-/** Creates an element. `role` and names with a dash are set as attributes, others as properties. */
-function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [key, value] of Object.entries(properties)) {
-    if (key.includes("-") || key === "role") element.setAttribute(key, value);
-    else element[key] = value;
-  }
-  element.append(...children);
-  return element;
-}
-
-/**
- * Fills a field set with radio buttons, styled as a bar. A choice is a value followed by its label.
- */
-function fillChoice(fieldset, name, choices, initial, onChoice) {
-  for (const [value, ...label] of choices) {
-    const input = make("input", { type: "radio", name, value, checked: value === initial });
-    input.addEventListener("change", () => onChoice(value));
-    fieldset.append(make("label", {}, input, make("span", {}, ...label)));
-  }
-  return fieldset;
-}
-
 class Viewer {
   constructor(host, images) {
     this.images = images;
@@ -197,15 +168,8 @@ class Viewer {
   }
 
   toolbar() {
-    this.exposure = make("input", { type: "range", min: -MAX_STOPS, max: MAX_STOPS, step: 0.25 });
-    this.exposure.addEventListener("input", () => this.setExposure(Number(this.exposure.value)));
-    this.stops = make("output", { className: "stops" });
-    const button = (label, text, action) => {
-      const b = make("button", { type: "button", title: label, "aria-label": label }, text);
-      b.addEventListener("click", action);
-      return b;
-    };
-    this.zoom = make("output", { className: "zoom" });
+    this.exposure = new ExposureControl((stops) => this.setExposure(stops));
+    this.zoom = new ZoomControl(this.stage);
     const channels = [
       ["rgb", "RGB"],
       [0, "R"],
@@ -219,31 +183,17 @@ class Viewer {
     return make(
       "div",
       { className: "toolbar", role: "group", "aria-label": "View" },
-      make(
-        "div",
-        {},
-        make("label", {}, "Exposure ", this.exposure),
-        this.stops,
-        button("Reset exposure", "Reset", () => this.setExposure(0)),
-      ),
+      this.exposure.element,
       this.channels,
-      make(
-        "div",
-        {},
-        "Zoom ",
-        button("Zoom out", "−", () => this.stage.zoomBy(-2)),
-        this.zoom,
-        button("Zoom in", "+", () => this.stage.zoomBy(2)),
-        button("Show the entire image", "Fit", () => this.stage.fit()),
-      ),
-      button("Select the pixel with the largest difference", "Worst pixel", () =>
+      this.zoom.element,
+      makeButton("Select the pixel with the largest difference", "Worst pixel", () =>
         this.selectWorstPixel(),
       ),
     );
   }
 
   setExposure(stops) {
-    settings.stops = Math.max(-MAX_STOPS, Math.min(MAX_STOPS, stops));
+    settings.stops = clampStops(stops);
     this.paintLinear();
   }
 
@@ -274,10 +224,7 @@ class Viewer {
   /** Repaints reference and result. */
   paintLinear() {
     const { stops, channel } = settings;
-    const text = `${stops > 0 ? "+" : stops < 0 ? "−" : ""}${Math.abs(stops)}`;
-    this.stops.value = `${text} EV`;
-    this.exposure.value = stops;
-    this.exposure.setAttribute("aria-valuetext", `${text} stops`);
+    this.exposure.show(stops);
     const p = this.images;
     const [reference, result] = [p.reference, p.result].map((values) =>
       p.paintLinear(values, stops, channel),
@@ -299,10 +246,7 @@ class Viewer {
   onStageChange(change) {
     if (change === "split") this.showSplit();
     else if (change === "probe") this.showProbe();
-    else {
-      this.zoom.value = `${formatNumber(this.stage.zoom, 2)}×`;
-      this.frame.classList.toggle("zoomed", this.stage.zoomStep > 0);
-    }
+    else this.zoom.show(this.stage);
   }
 
   showSplit() {

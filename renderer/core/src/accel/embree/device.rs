@@ -88,7 +88,10 @@ impl Device {
                 // SAFETY: both handles are valid; the instance holds a reference to its scene;
                 // twelve floats are read.
                 unsafe {
-                    (self.library.set_geometry_instanced_scene)(handle.handle, groups[instance.group as usize].handle);
+                    (self.library.set_geometry_instanced_scene)(
+                        handle.handle,
+                        groups[instance.group as usize].handle,
+                    );
                     (self.library.set_geometry_transform)(
                         handle.handle,
                         0,
@@ -125,8 +128,14 @@ impl Device {
                     // SAFETY: the handle is valid; every query passes a `QueryContext`, as the
                     // callback requires.
                     unsafe {
-                        (self.library.set_geometry_intersect_filter_function)(handle.handle, Some(opacity_filter));
-                        (self.library.set_geometry_occluded_filter_function)(handle.handle, Some(opacity_filter));
+                        (self.library.set_geometry_intersect_filter_function)(
+                            handle.handle,
+                            Some(opacity_filter),
+                        );
+                        (self.library.set_geometry_occluded_filter_function)(
+                            handle.handle,
+                            Some(opacity_filter),
+                        );
                     }
                 }
                 handle
@@ -137,10 +146,23 @@ impl Device {
                 // the geometry; every query passes a `QueryContext`, as the callbacks require.
                 unsafe {
                     (self.library.set_geometry_user_primitive_count)(handle.handle, shape.len());
-                    (self.library.set_geometry_user_data)(handle.handle, from_ref(shape).cast_mut().cast());
-                    (self.library.set_geometry_bounds_function)(handle.handle, Some(shape_bounds), null_mut());
-                    (self.library.set_geometry_intersect_function)(handle.handle, Some(shape_intersect));
-                    (self.library.set_geometry_occluded_function)(handle.handle, Some(shape_occluded));
+                    (self.library.set_geometry_user_data)(
+                        handle.handle,
+                        from_ref(shape).cast_mut().cast(),
+                    );
+                    (self.library.set_geometry_bounds_function)(
+                        handle.handle,
+                        Some(shape_bounds),
+                        null_mut(),
+                    );
+                    (self.library.set_geometry_intersect_function)(
+                        handle.handle,
+                        Some(shape_intersect),
+                    );
+                    (self.library.set_geometry_occluded_function)(
+                        handle.handle,
+                        Some(shape_occluded),
+                    );
                 }
                 handle
             }

@@ -40,9 +40,7 @@ use super::{Accel, AccelError, is_traceable};
 use crate::geometry::{Geometry, Hit};
 use callbacks::QueryContext;
 use device::{Device, SceneHandle};
-use library::{
-    Library, RTC_RAY_QUERY_FLAG_COHERENT, RTC_RAY_QUERY_FLAG_INCOHERENT, RTCBounds,
-};
+use library::{Library, RTC_RAY_QUERY_FLAG_COHERENT, RTC_RAY_QUERY_FLAG_INCOHERENT, RTCBounds};
 use lightbound_math::{Aabb, Ray, vec3};
 use packet::RayPacket;
 use std::sync::Arc;
@@ -135,7 +133,11 @@ impl Embree {
         let order: Vec<u32> = (0..rays.len() as u32).collect();
         for (lanes, blocked) in order.chunks(N).zip(blocked.chunks_mut(N)) {
             let valid = packet.load(rays, lanes);
-            packet.occluded(&self.world, &valid, &mut context.arguments(RTC_RAY_QUERY_FLAG_INCOHERENT));
+            packet.occluded(
+                &self.world,
+                &valid,
+                &mut context.arguments(RTC_RAY_QUERY_FLAG_INCOHERENT),
+            );
             for (lane, blocked) in blocked.iter_mut().enumerate() {
                 *blocked = valid.0[lane] != 0 && packet.tfar[lane] == f32::NEG_INFINITY;
             }

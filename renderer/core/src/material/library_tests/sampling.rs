@@ -9,6 +9,7 @@ use lightbound_math::sampling::testing::thorough_settings;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec2, Vec3, vec2};
 use lightbound_shader::SurfaceSides;
+use rayon::prelude::*;
 use std::f32::consts::FRAC_1_PI;
 
 #[test]
@@ -28,17 +29,18 @@ fn directions_follow_the_density() {
             self.material.evaluate(&pairs).iter().map(|s| s.pdf).collect()
         }
     }
-    for (_, material) in TestMaterial::all() {
+    // Longer than all other tests of this crate.
+    TestMaterial::all().collect::<Vec<_>>().par_iter().for_each(|(_, material)| {
         for (seed, wo) in (0..).zip(material.outgoing_directions()) {
             check(
-                &mut View { material: &material, wo },
+                &mut View { material, wo },
                 Domain::Sphere,
                 &thorough_settings(1_000_000),
                 seed,
             )
             .unwrap_or_else(|mismatch| panic!("{} from {wo}: {mismatch}", material.name));
         }
-    }
+    });
 }
 
 #[test]

@@ -123,11 +123,18 @@ impl DemandWalk<'_> {
             },
             Op::Mul | Op::Div => {
                 match signs(op, &self.bounds[args[0].index()], &self.bounds[args[1].index()]) {
-                    Some([a, b]) => [
-                        result_demand.swapped_if(b),
-                        result_demand.swapped_if(a != (op == Op::Div)),
-                        Endpoints::BOTH,
-                    ],
+                    Some([a, b]) => {
+                        // Divisors are tested on their endpoints that are closer to 0.
+                        let tested = match op {
+                            Op::Div => Endpoints::LOWER.swapped_if(b),
+                            _ => Endpoints::default(),
+                        };
+                        [
+                            result_demand.swapped_if(b),
+                            result_demand.swapped_if(a != (op == Op::Div)).union(tested),
+                            Endpoints::BOTH,
+                        ]
+                    }
                     None => [Endpoints::BOTH; 3],
                 }
             }
@@ -188,6 +195,20 @@ mod tests {
             analyze("%0 = div a, b  %1 = sub c, %0  return %1", Endpoints::LOWER);
         assert_names(&upper, &["a", "%0"]);
         assert_names(&revealing, &["%0"]);
+    }
+
+    #[test]
+    fn divisors_demand_the_endpoint_that_is_tested() {
+        // An infinite endpoint of a divisor leaves the quotient finite.
+        for text in [
+            "%0 = mul a, b  %1 = add %0, b  %2 = div a, %1  return %2",
+            "%0 = mul c, b  %1 = sub %0, b  %2 = div a, %1  return %2",
+        ] {
+            for outputs in [Endpoints::LOWER, Endpoints::UPPER] {
+                let (_, revealing) = analyze(text, outputs);
+                assert!(!revealing.contains(&"%0".to_owned()), "{text}: {revealing:?}");
+            }
+        }
     }
 
     #[test]

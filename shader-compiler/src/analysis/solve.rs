@@ -41,6 +41,9 @@ pub struct Facts<'a> {
     /// Values that can be 0 are taken to be −0, too, if they can be −0 in these bounds: lowerings
     /// depend on that, and bounds must cover the effects of −0 as a divisor.
     pub negative_zeros: Option<&'a [Bounds]>,
+    /// Intervals whose code does not test for NaN, like that of scalars. Their bounds still contain
+    /// the endpoints of their lowerings, which may be wider than the results of the operation.
+    pub untested: Option<&'a [bool]>,
     /// Effort for values that depend on themselves.
     pub effort: Effort,
 }
@@ -302,7 +305,8 @@ impl Solver<'_, '_> {
 
     /// Returns the NaN mode of the code that computes a value.
     fn nan(&self, value: Value) -> Nan {
-        if self.is_interval[value.index()] { self.nan } else { Nan::Ignore }
+        let is_untested = self.facts.untested.is_some_and(|untested| untested[value.index()]);
+        if self.is_interval[value.index()] && !is_untested { self.nan } else { Nan::Ignore }
     }
 
     /// The bounds of `value` when it is assigned to `into`: a scalar NaN becomes 0 if `into` is an

@@ -185,15 +185,16 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let known: Vec<_> =
         inputs.iter().map(|input| relations::input_bounds(input, options.relations)).collect();
     let clips = find_clips(&sunk, &is_interval, &known, options.nan);
-    let solve = |is_interval: &[bool], constraints, negative_zeros| {
-        let facts = Facts { constraints, clips: Some(&clips), negative_zeros, ..Facts::default() };
-        solve::run(&sunk, is_interval, &known, options.nan, facts)
+    let solve = |untested: Option<&[bool]>, constraints, negative_zeros| {
+        let clips = Some(&clips);
+        let facts = Facts { constraints, clips, negative_zeros, untested, ..Facts::default() };
+        solve::run(&sunk, &is_interval, &known, options.nan, facts)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
     // Endpoints refined by relations no longer reveal a NaN. So relations run on static bounds
     // without NaN tests, and refine only values that cannot be NaN even then.
-    let is_tested =
-        if options.nan == Nan::Propagate { vec![false; sunk.len()] } else { is_interval.clone() };
+    let all = vec![true; sunk.len()];
+    let without_tests = (options.nan == Nan::Propagate).then_some(&all[..]);
     let related = relations::run(
         &sunk,
         &is_interval,
@@ -202,10 +203,10 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         options.relations,
         options.nan,
         &clips,
-        |constraints| solve(&is_tested, Some(constraints.to_vec()), None),
+        |constraints| solve(without_tests, Some(constraints.to_vec()), None),
     );
     let constraints = related.is_constrained().then_some(&related.constraints);
-    let untested = solve(&is_interval, constraints.cloned(), None);
+    let untested = solve(None, constraints.cloned(), None);
     let mut bounds = untested.clone();
     let (mut tests, mut reveals_nan) =
         (vec![NanTests::default(); sunk.len()], vec![false; sunk.len()]);
@@ -217,11 +218,9 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         );
         // An operation that does not test for NaN can yield NaN, so the solver treats its result
         // like a scalar.
-        let is_testing: Vec<_> = std::iter::zip(&is_interval, &reveals_nan)
-            .map(|(&interval, &reveals)| interval && !reveals)
-            .collect();
+        let without_test = Some(&reveals_nan[..]);
         tests =
-            nan_tests::run(&sunk, &is_interval, &solve(&is_testing, constraints.cloned(), None));
+            nan_tests::run(&sunk, &is_interval, &solve(without_test, constraints.cloned(), None));
         let with_tests =
             |(value, (related, tests)): (usize, (&Constraint, &NanTests))| match untested[value] {
                 Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
@@ -229,7 +228,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
             };
         let constraints =
             std::iter::zip(&related.constraints, &tests).enumerate().map(with_tests).collect();
-        bounds = solve(&is_testing, Some(constraints), Some(&untested[..]));
+        bounds = solve(without_test, Some(constraints), Some(&untested[..]));
     }
     let analyses = lower::Analyses {
         is_interval: &is_interval,

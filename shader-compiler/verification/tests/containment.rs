@@ -235,6 +235,40 @@ fn nan_tests_do_not_narrow_zero_signs_of_divisors() {
 }
 
 #[test]
+fn divisors_report_nan_with_either_endpoint() {
+    // The lower endpoint of the quotient uses the upper endpoint of the divisor, which is infinite
+    // because of 0 · ∞, and is 0.
+    for divisor in ["%2 = add %1, 0.5", "%2 = sub -0.5, %1"] {
+        let text = format!(
+            "fn f(a: f32, b: f32) -> (r: f32) {{
+                %0 = max a, 0.0
+                %1 = mul %0, b
+                {divisor}
+                %3 = div 0.5, %2
+                return %3
+            }}"
+        );
+        let point = parse(&text).expect("the text is well formed");
+        let input = |low, high| Input {
+            interval: true,
+            bounds: Bounds::Float(Floats::between(low, high)),
+            axis: None,
+            sorted: None,
+        };
+        let inputs = vec![input(-1.0, 1.0), input(0.0, f32::INFINITY)];
+        let subject = Subject::new("divisor".to_owned(), point, inputs);
+        let endpoints = [[-1.0, 0.5], [1.0, f32::INFINITY]].map(|e| e.map(f32::to_bits)).to_vec();
+        let members = vec![[-1.0, f32::INFINITY].map(f32::to_bits).to_vec()];
+        let sample = Sample { endpoints, members };
+        for seed in 0..16 {
+            let samples = [sample.clone()];
+            let tally = Checker::check_on(&subject, Target::Interpreter, LOOP_CAP, seed, &samples);
+            assert_no_faults("divisor", &tally, |_| String::new());
+        }
+    }
+}
+
+#[test]
 fn unions_of_loop_exits_keep_nan() {
     // For members that leave the loop at once, the result is ∞ − ∞. For the others, it is 1.
     let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
@@ -290,6 +324,8 @@ fn relations_of_discrete_values_hold_for_endpoints_between_the_values() {
         "let s = select(-1.0, 1.0, wi.z > wi.y); let t = abs(wi.y);
             if (s < step(0.3, wi.x)) { return vec3f(s / t, s * (1.0 / t), exp(s)); } return vec3f(s);",
         "let s = step(0.1, wi.x) * 0.5; let t = s / (s + 0.25); return vec3f(t, t * t, 1.0 / (t - 0.3));",
+        // The integer is always even, but the endpoints of its lowest bit are 0 and 1.
+        "let t = select(0.5, 0.73, (i32(step(0.5, wi.z) * 2.0) & 1) == 0); let w = t * t; return vec3f(w * (1.0 - w), w, t);",
     ] {
         check_brdf(body, 0..6);
     }

@@ -78,8 +78,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         attributes.push(PartHeader::new(full_block, coverage, &film, stats).attribute());
     }
     let light_groups = &layers::light_groups(&attributes);
-    let layers =
-        FilmLayers { film: &film, image: true, variance: true, sums: !is_complete, light_groups };
+    let layers = FilmLayers::image(&film, true, !is_complete, light_groups, &attributes);
     let header = layers.header(resolution, attributes);
     output.write(|path| write_exr_rows(path, &header, &layers))?;
 

@@ -37,6 +37,8 @@ pub struct RenderOptions<'a> {
     /// Called with 0 once the integrator is prepared, and after each job with its number of camera
     /// samples.
     pub progress: &'a (dyn Fn(u64) + Sync),
+    /// Called after each job with its tile, by the thread that rendered it.
+    pub tile_done: &'a (dyn Fn(&Tile) + Sync),
 }
 
 impl Default for RenderOptions<'_> {
@@ -49,6 +51,7 @@ impl Default for RenderOptions<'_> {
             film: FilmOptions::default(),
             stop: &NEVER,
             progress: &|_| (),
+            tile_done: &|_| (),
         }
     }
 }
@@ -401,6 +404,7 @@ impl<'a> Work<'a> {
                 counts += worker.render_tile(samples, tile);
                 camera_samples += job_samples;
                 (self.options.progress)(job_samples);
+                (self.options.tile_done)(tile);
             }
             let mut totals = totals.lock().expect("no thread panics while it holds the totals");
             totals.0 += counts;

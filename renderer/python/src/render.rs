@@ -74,6 +74,7 @@ pub fn render<'py>(
         progress: &|samples| {
             done.fetch_add(samples, Ordering::Relaxed);
         },
+        ..RenderOptions::default()
     };
     let total = u64::from(settings.window.width())
         * u64::from(settings.window.height())

@@ -136,7 +136,6 @@ pub(crate) fn render_with_integrator(
     let done = std::sync::atomic::AtomicU64::new(0);
     let options = RenderOptions {
         threads: context.threads,
-        time_limit: None,
         film: FilmOptions {
             moments: true,
             components: match component {
@@ -150,6 +149,7 @@ pub(crate) fn render_with_integrator(
             let done = done.fetch_add(samples, Ordering::Relaxed) + samples;
             (context.progress)(done as f64 / total);
         },
+        ..RenderOptions::default()
     };
     let rendering = render_with(scene, settings, integrator, &options);
     if rendering.image.min_samples < settings.sampling.spp {

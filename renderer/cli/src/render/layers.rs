@@ -61,6 +61,8 @@ pub enum LayerName {
     Media,
     /// All of these
     All,
+    /// Cryptomattes of materials and objects: masks for compositing; not in `all`
+    Cryptomatte,
 }
 
 /// The layers of a file without `--layers`.
@@ -215,6 +217,8 @@ pub fn film_options(layers: &[LayerName], available: AvailableLayers) -> FilmOpt
             uv: has(&[LayerName::Uv]),
             motion: has(&[LayerName::Motion]),
             depth_gradient: has(&[LayerName::DepthGradient]),
+            material_matte: layers.contains(&LayerName::Cryptomatte),
+            object_matte: layers.contains(&LayerName::Cryptomatte),
         },
         moments: has(&[LayerName::Variance]),
         channels: if has(&[available.channel_layer()]) { channels } else { &[] },
@@ -269,10 +273,14 @@ mod tests {
         let depth = FeatureLayers { depth: true, object: true, ..FeatureLayers::NONE };
         assert_eq!(film(&["--layers", "depth,object"]).features, depth);
         let pbrt_film = film_options(FEATURE_FILM, AVAILABLE);
-        let without_motion = FeatureLayers { motion: false, ..FeatureLayers::ALL };
+        let everything =
+            FeatureLayers { material_matte: false, object_matte: false, ..FeatureLayers::ALL };
+        let without_motion = FeatureLayers { motion: false, ..everything };
         assert_eq!((pbrt_film.features, pbrt_film.moments), (without_motion, true));
         let all = film(&["--layers", "all"]);
-        assert_eq!((all.features, all.moments), (FeatureLayers::ALL, true));
+        assert_eq!((all.features, all.moments), (everything, true));
+        let with_mattes = film(&["--layers", "all,cryptomatte"]);
+        assert_eq!(with_mattes.features, FeatureLayers::ALL);
         assert_eq!(all.components, ComponentLayers::all(3));
         let direct = film(&["--layers", "direct,lightgroups"]).components;
         let expected = ComponentLayers { direct: true, light_groups: 3, ..direct };
@@ -310,5 +318,6 @@ mod tests {
         assert_eq!([bytes("beauty"), bytes("beauty,variance")], [52, 100]);
         assert_eq!([bytes("direct,indirect"), bytes("diffuse,specular")], [148, 148]);
         assert_eq!([bytes("lightgroups"), bytes("all")], [148, 588]);
+        assert_eq!(bytes("cryptomatte"), 88);
     }
 }

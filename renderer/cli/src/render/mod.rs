@@ -10,6 +10,7 @@ mod lightcuts;
 mod path;
 mod result;
 mod shader_profile;
+mod tev;
 mod work;
 
 use super::console::{self, Console, ProgressFormat, duration};
@@ -46,6 +47,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tev::Viewer;
 pub use work::WorkArgs;
 use work::WorkOutcome;
 
@@ -148,6 +150,20 @@ pub struct Args {
     /// Print nothing but warnings and errors
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    /// Show the image in the viewer tev while it is rendered [default address: 127.0.0.1:14158]
+    ///
+    /// Tiles are sent when they have new samples, in linear sRGB. The image is called like the
+    /// output. If tev ends or does not respond, the rendering goes on.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = tev::DEFAULT_ADDRESS,
+        help_heading = "Output"
+    )]
+    pub tev: Option<String>,
 
     /// How to show progress
     ///
@@ -479,6 +495,10 @@ impl<'a> RenderJob<'a> {
         if let Some(checkpoint) = &checkpoint {
             interrupt.set_checkpoint(checkpoint.path());
         }
+        let name = self.image_file.output.name().display().to_string();
+        let viewer =
+            args.tev.as_deref().map(|address| Viewer::connect(address, name, settings.window));
+        let viewer = viewer.transpose()?;
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
         let options = RenderOptions {
@@ -487,6 +507,11 @@ impl<'a> RenderJob<'a> {
             film,
             stop: interrupt.stop(),
             progress: &|samples| progress.advance(samples),
+            tile_done: &|tile| {
+                if let Some(viewer) = &viewer {
+                    viewer.show(tile.window(), settings.colour_space.to_srgb(tile.radiance()));
+                }
+            },
         };
         let mut work = Work::new(scene, settings, self.integrator, samples.clone(), &options);
         if let Some(checkpoint) = &checkpoint {
@@ -513,6 +538,9 @@ impl<'a> RenderJob<'a> {
         );
         progress.finish();
         interrupt.enter(Stage::Writing, None);
+        if let Some(Err(error)) = viewer.as_ref().map(Viewer::finish) {
+            console::warn(&error);
+        }
 
         let result = result(&work, outcome);
         let destination = self.image_file.write(&result, work.film())?;

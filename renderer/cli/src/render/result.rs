@@ -1,5 +1,6 @@
 //! The result of a rendering: image, messages, attributes and statistics.
 
+use super::layers::LayerName;
 use super::work::{Ending, WorkOutcome};
 use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
@@ -8,7 +9,7 @@ use crate::output::ImageFormat;
 use crate::stats::{CutStats, LightTreeStats, MediaStats, Stats, TrainingStats};
 use lightbound::StoppedLoops;
 use lightbound::choice::Choice;
-use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS};
+use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS, MANIFESTS};
 use lightbound::film::{Coverage, Film, PixelBlock};
 use lightbound::geometry::NotFinite;
 use lightbound::integrator::{CutCounts, Integrator};
@@ -54,12 +55,10 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     if groups.iter().any(|group| group != DEFAULT_GROUP) {
         values.push((LIGHT_GROUPS, text(&groups.join(" "))));
     }
-    let names = [
-        ("lightbound/materials", &scene.material_names),
-        ("lightbound/objects", &scene.object_names),
-    ];
+    let needed = args.layers.contains(&LayerName::Cryptomatte);
+    let names = MANIFESTS.into_iter().zip([&scene.material_names, &scene.object_names]);
     values.extend(
-        names.into_iter().filter_map(|(key, names)| Some((key, text(&layers::manifest(names)?)))),
+        names.filter_map(|(key, names)| Some((key, text(&layers::manifest(names, needed)?)))),
     );
     let mut attributes: Attributes =
         values.into_iter().map(|(key, value)| (key.into(), value)).collect();
@@ -251,14 +250,10 @@ impl<'a> RenderResult<'a> {
             let (block, coverage) = (full_block(self.job.loaded), self.coverage.clone());
             attributes.push(PartHeader::new(block, coverage, film, self.stats).attribute());
         }
-        let layers = FilmLayers {
-            film,
-            image: true,
-            // A noise threshold also needs the variance, but does not request the layer.
-            variance: self.job.args.writes_variance(),
-            sums: self.keeps_sums,
-            light_groups: self.job.loaded.scene.lights.groups().names(),
-        };
+        let light_groups = self.job.loaded.scene.lights.groups().names();
+        // A noise threshold also needs the variance, but does not request the layer.
+        let variance = self.job.args.writes_variance();
+        let layers = FilmLayers::image(film, variance, self.keeps_sums, light_groups, &attributes);
         let resolution = self.job.loaded.settings.resolution.into();
         write_exr_rows(path, &layers.header(resolution, attributes), &layers)
     }

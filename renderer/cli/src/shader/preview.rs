@@ -286,6 +286,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         denoise: false,
         variance: false,
         stats: None,
+        tev: None,
         quiet: args.quiet,
         integrator: None,
         shadow_terminator: None,

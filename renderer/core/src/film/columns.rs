@@ -13,13 +13,14 @@
 //! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal`, `geometricNormal` | features, 24 fraction bits |
 //! | `sums.positionX0` … `sums.positionX3`, also for `depth`, `uv`, `motion`, `depthGradient` | features, 24 fraction bits |
 //! | `sums.material`, `sums.object` | ids at the hit of sample 0 |
+//! | `sums.materialMatteId0`, `sums.materialMatteCount0`, …, also for `objectMatte` | ids of the pixel and their numbers of samples; 0 for none |
 //! | `sums.NAME0`, `sums.NAME1` | extra channel NAME of counts, 64-bit integer |
 //! | `sums.emissionR0` …, also for `direct`, `diffuse`, `light0`, `light1` … | components of radiance, 56 fraction bits |
 //! | `sums.NAME0` … `sums.NAME3` | extra channel NAME of real numbers, 56 fraction bits, all ones if infinite |
 
 use super::channels::ChannelSums;
 use super::sums::Sums;
-use super::{ChannelEncoding, Film, FilmOptions};
+use super::{ChannelEncoding, Film, FilmOptions, MatteKind};
 use lightbound_image::Window;
 use std::ops::Range;
 
@@ -47,8 +48,8 @@ pub fn is_exact_sum(name: &str) -> bool {
 }
 
 /// Returns the names of the columns of a film with these options, in the order that
-/// [`Film::add_columns`] expects.
-pub fn column_names(options: FilmOptions) -> Vec<String> {
+/// [`Film::add_columns`] expects. `mattes` are the [lengths](Film::matte_lengths) of its mattes.
+pub fn column_names(options: FilmOptions, mattes: [usize; 2]) -> Vec<String> {
     fn sum(names: &mut Vec<String>, name: &str, words: usize) {
         names.extend((0..words).map(|word| format!("{PREFIX}{name}{word}")));
     }
@@ -88,15 +89,22 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
     for component in options.components.sum_names() {
         ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("{component}{c}"), 4));
     }
+    for (kind, length) in MatteKind::ALL.into_iter().zip(mattes) {
+        let columns = |i| ["Id", "Count"].map(|what| format!("{PREFIX}{}{what}{i}", kind.sum()));
+        names.extend((0..length).flat_map(columns));
+    }
     names
 }
 
 /// Passes the words of sums to a function, least significant first.
-struct Writer<F>(F);
+struct Writer<F> {
+    write: F,
+    mattes: [usize; 2],
+}
 
 impl<F: FnMut(u32)> Writer<F> {
     fn word(&mut self, x: u32) {
-        self.0(x);
+        (self.write)(x);
     }
 
     fn u128(&mut self, x: u128) {
@@ -136,15 +144,26 @@ impl<F: FnMut(u32)> Writer<F> {
         for column in &sums.components.columns {
             column[i].iter().for_each(|&x| self.u128(x as u128));
         }
+        for (matte, length) in sums.features.mattes.iter().zip(self.mattes) {
+            let mut entries = matte.entries(i);
+            entries.resize(length, (0, 0));
+            for (id, count) in entries {
+                self.word(id);
+                self.word(count);
+            }
+        }
     }
 }
 
 /// Reads the words of sums from a function, least significant first.
-struct Reader<F>(F);
+struct Reader<F> {
+    read: F,
+    mattes: [usize; 2],
+}
 
 impl<F: FnMut() -> u32> Reader<F> {
     fn word(&mut self) -> u32 {
-        self.0()
+        (self.read)()
     }
 
     fn u128(&mut self) -> u128 {
@@ -190,16 +209,22 @@ impl<F: FnMut() -> u32> Reader<F> {
         for sum in sums.components.columns.iter_mut().flat_map(|column| &mut column[i]) {
             *sum = sum.wrapping_add(self.u128() as i128);
         }
+        for (kind, length) in self.mattes.into_iter().enumerate() {
+            for _ in 0..length {
+                let (id, count) = (self.word(), self.word());
+                sums.features.mattes[kind].add(i, id, count);
+            }
+        }
     }
 }
 
 impl Film {
     /// Returns the sums of the given rows, counted from the first row of the film, in the order of
-    /// [`column_names`].
-    pub fn columns(&self, rows: Range<u32>) -> Vec<Column> {
+    /// [`column_names`]. `mattes` are the film's [`Film::matte_lengths`].
+    pub fn columns(&self, rows: Range<u32>, mattes: [usize; 2]) -> Vec<Column> {
         let window = self.rows(rows);
         let n = window.width() as usize * window.height() as usize;
-        let names = column_names(self.options).into_iter();
+        let names = column_names(self.options, mattes).into_iter();
         let mut columns: Vec<Column> =
             names.map(|name| Column { name, words: vec![0; n] }).collect();
         for (tile, common) in self.tiles_in(window) {
@@ -207,27 +232,32 @@ impl Film {
             for (x, y) in common.pixels() {
                 let (i, index) = (sums.window.index(x, y), window.index(x, y));
                 let mut columns = columns.iter_mut();
-                Writer(|word| columns.next().expect("one name per word").words[index] = word)
-                    .pixel(&sums, i);
+                let write = |word| columns.next().expect("one name per word").words[index] = word;
+                Writer { write, mattes }.pixel(&sums, i);
             }
         }
         columns
     }
 
     /// Adds the sums of the pixels in `window` that the film contains. The columns have words for
-    /// the whole `window`, in the order of [`column_names`].
+    /// the whole `window`, in the order of [`column_names`] with `mattes`.
     ///
     /// # Panics
     /// If the number of columns or words is wrong.
-    pub fn add_columns<C: AsRef<[u32]>>(&mut self, window: Window, columns: &[C]) {
-        assert_eq!(columns.len(), column_names(self.options).len());
+    pub fn add_columns<C: AsRef<[u32]>>(
+        &mut self,
+        window: Window,
+        columns: &[C],
+        mattes: [usize; 2],
+    ) {
+        assert_eq!(columns.len(), column_names(self.options, mattes).len());
         for (tile, common) in self.tiles_in(window) {
             let mut sums = tile.lock();
             for (x, y) in common.pixels() {
                 let (i, index) = (sums.window.index(x, y), window.index(x, y));
                 let mut columns = columns.iter();
-                Reader(|| columns.next().expect("one column per name").as_ref()[index])
-                    .add_to(&mut sums, i);
+                let read = || columns.next().expect("one column per name").as_ref()[index];
+                Reader { read, mattes }.add_to(&mut sums, i);
             }
         }
     }
@@ -276,7 +306,8 @@ mod tests {
                 let has_components = !options.components.is_empty();
                 sums.add_with_components(x, y, s, v, has_components.then_some(&components));
                 if (x + y + s) % 3 > 0 {
-                    let (material, object) = (x + 1, y + 1);
+                    // Several in a pixel.
+                    let (material, object) = (1 + (7 * x + 5 * s) % 11, y + 1);
                     let features = Features {
                         albedo: v,
                         normal: v,
@@ -302,7 +333,7 @@ mod tests {
     }
 
     fn all_columns(film: &Film) -> Vec<Column> {
-        film.columns(0..film.window().height())
+        film.columns(0..film.window().height(), film.matte_lengths())
     }
 
     fn assert_same(a: &Film, b: &Film) {
@@ -329,7 +360,7 @@ mod tests {
     fn add_parts(film: &mut Film, window: Window, samples: std::ops::Range<u32>, splits: &[u32]) {
         let Some((&split, rest)) = splits.split_first() else {
             let part = filled(window, samples, film.options());
-            film.add_columns(window, &all_columns(&part));
+            film.add_columns(window, &all_columns(&part), part.matte_lengths());
             return film.add_out_of_range(part.invalid_samples(), part.clamped_features());
         };
         let (a, b) = rest.split_at(rest.len() / 2);
@@ -354,7 +385,7 @@ mod tests {
         #[test]
         fn parts_of_any_split_add_up_to_the_film(
             splits in prop::collection::vec(any::<u32>(), 0..12),
-            flags in 0..1 << 16,
+            flags in 0..1 << 18,
         ) {
             let options = FilmOptions {
                 features: FeatureLayers {
@@ -368,6 +399,8 @@ mod tests {
                     uv: flags & 512 > 0,
                     motion: flags & 1024 > 0,
                     depth_gradient: flags & 2048 > 0,
+                    material_matte: flags & 65536 > 0,
+                    object_matte: flags & 131072 > 0,
                 },
                 moments: flags & 1 > 0,
                 channels: if flags & 2 > 0 { CHANNELS } else { &[] },
@@ -387,16 +420,17 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_short_enough_for_old_readers() {
-        let mut names = column_names(FilmOptions {
+        let options = FilmOptions {
             features: FeatureLayers::ALL,
             moments: true,
             channels: CHANNELS,
             components: ComponentLayers::all(100),
-        });
+        };
+        let mut names = column_names(options, [1 << 16, 2]);
         assert!(names.iter().all(|name| name.len() <= 31));
         let n = names.len();
         names.sort();
         names.dedup();
-        assert_eq!((names.len(), n), (n, 63 + 6 + 24 + 12 * 102));
+        assert_eq!((names.len(), n), (n, 63 + 6 + 24 + 12 * 102 + 2 * ((1 << 16) + 2)));
     }
 }

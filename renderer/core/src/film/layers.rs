@@ -15,6 +15,7 @@
 //! | `emission.R` …, `direct.R` …, `indirect.R` …, `diffuse.R` …, `specular.R` … | components of radiance, see [`ComponentLayers`](super::ComponentLayers) |
 //! | `light_NAME.R` … | radiance by the lights of the group NAME |
 //! | `material.id`, `object.id` | unsigned integers, from 1 |
+//! | `CryptoMaterial00.R` … `CryptoObject02.A` | mattes in the layout of Cryptomatte: hashes of names in `R` and `B`, their shares in `G` and `A` |
 //!
 //! World space is camera space if [`RenderSettings::feature_space`] says so.
 //!
@@ -22,7 +23,7 @@
 //!
 //! Each extra channel of the integrator is a layer of its own.
 
-use super::{Film, FilmOptions, RenderedImage, column_names};
+use super::{Film, FilmOptions, MatteKind, MatteNames, RANKS, RenderedImage, column_names};
 use crate::choice::Choice;
 use crate::light::DEFAULT_GROUP;
 use crate::settings::ColourSpace;
@@ -36,6 +37,9 @@ const MAX_MANIFEST: usize = 1 << 16;
 
 /// Name of the attribute with the colour space of an image; sRGB without it.
 pub const COLOUR_SPACE: &str = "lightbound/colorSpace";
+
+/// Names of the attributes with the names of ids of materials and of objects, see [`manifest`].
+pub const MANIFESTS: [&str; 2] = ["lightbound/materials", "lightbound/objects"];
 
 /// Name of the attribute with the names of the light groups, separated by spaces. Without it, all
 /// lights are in one group, `default`.
@@ -62,9 +66,43 @@ pub struct FilmLayers<'a> {
     pub sums: bool,
     /// Names of the light groups, if the film stores them.
     pub light_groups: &'a [String],
+    /// Names of materials and of objects, if the film stores mattes.
+    mattes: [MatteNames; 2],
+    /// Lengths of the mattes in the sums.
+    matte_lengths: [usize; 2],
 }
 
-impl FilmLayers<'_> {
+impl<'a> FilmLayers<'a> {
+    /// Creates the layers of a film without an image: a checkpoint.
+    pub fn checkpoint(film: &'a Film) -> FilmLayers<'a> {
+        FilmLayers {
+            film,
+            image: false,
+            variance: false,
+            sums: true,
+            light_groups: &[],
+            mattes: Default::default(),
+            matte_lengths: film.matte_lengths(),
+        }
+    }
+
+    /// Creates the layers of an image. `attributes` have the names of materials and objects; the
+    /// other parameters are the fields.
+    pub fn image(
+        film: &'a Film,
+        variance: bool,
+        sums: bool,
+        light_groups: &'a [String],
+        attributes: &[(String, Attribute)],
+    ) -> FilmLayers<'a> {
+        let mattes = MatteKind::ALL.map(|kind| match film.options().features.has_matte(kind) {
+            true => MatteNames::of(kind, attributes),
+            false => MatteNames::default(),
+        });
+        let matte_lengths = if sums { film.matte_lengths() } else { [0; 2] };
+        FilmLayers { film, image: true, variance, sums, light_groups, mattes, matte_lengths }
+    }
+
     /// Returns what the image contains besides radiance.
     fn image_layers(&self) -> FilmOptions {
         image_layers(self.film.options(), self.variance)
@@ -86,6 +124,12 @@ impl FilmLayers<'_> {
             let chromaticities = [p.red, p.green, p.blue, p.white].map(|c| c.map(|x| x as f32));
             attributes.push((CHROMATICITIES.into(), Attribute::Chromaticities(chromaticities)));
         }
+        let features = self.film.options().features;
+        for (kind, names) in MatteKind::ALL.into_iter().zip(&self.mattes) {
+            if self.image && features.has_matte(kind) {
+                attributes.extend(names.attributes(kind));
+            }
+        }
         let window = self.film.window();
         ExrImage {
             size: [window.width(), window.height()],
@@ -97,6 +141,14 @@ impl FilmLayers<'_> {
     }
 }
 
+impl FilmLayers<'_> {
+    /// Returns the channels of the mattes.
+    fn matte_samples(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
+        let mattes = self.film.mattes(rows, &self.mattes).into_iter();
+        mattes.flat_map(|columns| columns.into_iter().map(ChannelSamples::F32)).collect()
+    }
+}
+
 impl ExrRows for FilmLayers<'_> {
     fn channels(&self) -> Vec<(String, ChannelType)> {
         let mut channels = Vec::new();
@@ -104,7 +156,7 @@ impl ExrRows for FilmLayers<'_> {
             channels.extend(image_channels(self.film.options(), self.variance, self.light_groups));
         }
         if self.sums {
-            let names = column_names(self.film.options()).into_iter();
+            let names = column_names(self.film.options(), self.matte_lengths).into_iter();
             channels.extend(names.map(|name| (name, ChannelType::U32)));
         }
         channels
@@ -115,9 +167,10 @@ impl ExrRows for FilmLayers<'_> {
         if self.image {
             let image = self.film.image_rows(rows.clone(), self.image_layers());
             channels.extend(image_samples(image));
+            channels.extend(self.matte_samples(rows.clone()));
         }
         if self.sums {
-            let columns = self.film.columns(rows).into_iter();
+            let columns = self.film.columns(rows, self.matte_lengths).into_iter();
             channels.extend(columns.map(|column| ChannelSamples::U32(column.words)));
         }
         channels
@@ -165,7 +218,12 @@ pub fn image_channels(
     let ids = [("material.id", f.material), ("object.id", f.object)];
     let ids = ids.into_iter().filter(|id| id.1).map(|(id, _)| (id.into(), ChannelType::U32));
     let extra = options.channels.iter().map(|c| (c.layer.into(), ChannelType::F32));
-    floats.chain(components).chain(ids).chain(extra).collect()
+    let mattes = MatteKind::ALL.into_iter().filter(|kind| f.has_matte(*kind));
+    let mattes = mattes.flat_map(|kind| {
+        let layer = move |i| ["R", "G", "B", "A"].map(|c| format!("{}{i:02}.{c}", kind.layer()));
+        (0..RANKS / 2).flat_map(layer).map(|name| (name, ChannelType::F32))
+    });
+    floats.chain(components).chain(ids).chain(extra).chain(mattes).collect()
 }
 
 /// Returns the samples of [`image_channels`].
@@ -201,14 +259,15 @@ fn add_vectors<const N: usize>(channels: &mut Vec<ChannelSamples>, vectors: &[[f
     }
 }
 
-/// Returns the names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long.
-pub fn manifest(names: &[String]) -> Option<String> {
+/// Returns the names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long, unless
+/// it is `needed`.
+pub fn manifest(names: &[String], needed: bool) -> Option<String> {
     let entry = |(i, name): (usize, &String)| {
         format!("\"{}\":{}", i + 1, serde_json::Value::from(name.as_str()))
     };
     let entries: Vec<String> = names.iter().enumerate().map(entry).collect();
     let text = format!("{{{}}}", entries.join(","));
-    (text.len() <= MAX_MANIFEST).then_some(text)
+    (needed || text.len() <= MAX_MANIFEST).then_some(text)
 }
 
 #[cfg(test)]
@@ -224,7 +283,7 @@ mod tests {
             let film = Film::new(window, options);
             let light_groups = &["key".to_owned(), "fill".to_owned()];
             for sums in [false, true] {
-                let layers = FilmLayers { film: &film, image: true, variance, sums, light_groups };
+                let layers = FilmLayers::image(&film, variance, sums, light_groups, &[]);
                 let types: Vec<_> = layers.channels().into_iter().map(|c| c.1).collect();
                 let samples = layers.rows(1..3);
                 assert_eq!(types.len(), samples.len(), "{options:?}");
@@ -236,8 +295,7 @@ mod tests {
                     assert_eq!((ty, n), (found, 4));
                 }
             }
-            let layers =
-                FilmLayers { film: &film, image: true, variance, sums: false, light_groups };
+            let layers = FilmLayers::image(&film, variance, false, light_groups, &[]);
             layers.channels().into_iter().map(|channel| channel.0).collect()
         };
         assert_eq!(names(FilmOptions::default(), true), ["R", "G", "B"]);
@@ -254,7 +312,7 @@ mod tests {
             channels: &[],
             components: ComponentLayers::all(2),
         };
-        assert_eq!(names(all, false).len(), 15 + 9 + 7 * 3);
+        assert_eq!(names(all, false).len(), 15 + 9 + 7 * 3 + 24);
         let all = names(all, true);
         for name in ["variance.G", "depth.Z", "uv.v", "forward.u", "indirect.B", "light_fill.R"] {
             assert!(all.contains(&name.into()), "{name}");
@@ -263,9 +321,10 @@ mod tests {
 
     #[test]
     fn manifests_are_json() {
-        let text = manifest(&["floor".into(), "a \"b\"\n".into()]).unwrap();
+        let text = manifest(&["floor".into(), "a \"b\"\n".into()], false).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&value["1"], &value["2"]), (&"floor".into(), &"a \"b\"\n".into()));
-        assert_eq!(manifest(&vec!["name".into(); 10_000]), None);
+        let many = vec!["name".into(); 10_000];
+        assert!(manifest(&many, false).is_none() && manifest(&many, true).is_some());
     }
 }

@@ -11,6 +11,7 @@ mod components;
 mod coverage;
 mod fixed;
 pub mod layers;
+mod mattes;
 mod options;
 mod rendered_image;
 mod sums;
@@ -19,6 +20,7 @@ pub use channels::{ChannelEncoding, ChannelSpec, ChannelValue};
 pub use columns::{Column, column_names, is_exact_sum};
 pub use components::{Component, ComponentLayers, ComponentValues, MAX_LIGHT_GROUPS};
 pub use coverage::{Coverage, PixelBlock};
+pub use mattes::{MatteKind, MatteNames, RANKS};
 pub use options::{FeatureLayers, FilmOptions};
 pub use rendered_image::{
     ChannelImage, ComponentImage, FeatureImages, NO_DEPTH, RenderedImage, relative_noise,
@@ -137,6 +139,14 @@ impl Film {
             let samples = &tile.lock().samples;
             let [low, high] = [samples.iter().min(), samples.iter().max()];
             (low.map_or(min, |&n| min.min(n)), high.map_or(max, |&n| max.max(n)))
+        })
+    }
+
+    /// Returns the maximum number of ids of a pixel in each kind of mattes.
+    pub fn matte_lengths(&self) -> [usize; 2] {
+        self.tiles.iter().fold([0; 2], |lengths, tile| {
+            let sums = tile.lock();
+            [0, 1].map(|kind| lengths[kind].max(sums.features.mattes[kind].max_len()))
         })
     }
 

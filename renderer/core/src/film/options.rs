@@ -1,6 +1,6 @@
 //! What a film stores, and the memory that it needs.
 
-use super::{ChannelEncoding, ChannelSpec, ComponentLayers};
+use super::{ChannelEncoding, ChannelSpec, ComponentLayers, MatteKind};
 use lightbound_image::Window;
 
 /// The data that a film stores besides radiance. Each item has its own memory, so a film is as
@@ -40,6 +40,10 @@ pub struct FeatureLayers {
     pub motion: bool,
     /// Change of the depth per pixel.
     pub depth_gradient: bool,
+    /// Mattes of materials.
+    pub material_matte: bool,
+    /// Mattes of objects.
+    pub object_matte: bool,
 }
 
 impl FeatureLayers {
@@ -55,6 +59,8 @@ impl FeatureLayers {
         uv: false,
         motion: false,
         depth_gradient: false,
+        material_matte: false,
+        object_matte: false,
     };
 
     /// All features.
@@ -69,6 +75,8 @@ impl FeatureLayers {
         uv: true,
         motion: true,
         depth_gradient: true,
+        material_matte: true,
+        object_matte: true,
     };
 
     /// Returns whether no feature is stored.
@@ -76,9 +84,22 @@ impl FeatureLayers {
         *self == FeatureLayers::NONE
     }
 
+    /// Returns whether mattes of any kind are stored.
+    pub fn has_mattes(&self) -> bool {
+        self.material_matte || self.object_matte
+    }
+
+    /// Returns whether mattes of a kind are stored.
+    pub fn has_matte(&self, kind: MatteKind) -> bool {
+        match kind {
+            MatteKind::Material => self.material_matte,
+            MatteKind::Object => self.object_matte,
+        }
+    }
+
     /// Returns whether a stored feature is a mean over all samples, misses included.
     pub(super) fn needs_samples(&self) -> bool {
-        self.albedo || self.normal || self.geometric_normal
+        self.albedo || self.normal || self.geometric_normal || self.has_mattes()
     }
 
     /// Returns whether a stored feature is a mean over the samples that hit a surface.
@@ -94,10 +115,11 @@ impl FilmOptions {
     /// |---|---|
     /// | radiance and sample count | 52 |
     /// | squares of radiance | 48 |
-    /// | albedo, normal, geometric normal | 24 each, and 4 for any of them |
+    /// | albedo, normal, geometric normal | 24 each, and 4 for any of them and of the mattes |
     /// | position, depth | 48 and 16 |
     /// | uv, motion, depth gradient | 32 each; and 4 for any of these, position and depth |
     /// | material, object | 4 each |
+    /// | mattes of materials, of objects | 16 each, and more where a pixel shows more than two |
     /// | extra channels | 8 for counts, 16 for real numbers |
     /// | emission, direct and indirect | 96 |
     /// | emission, diffuse and specular | 96; with direct and indirect, 144 |
@@ -119,6 +141,8 @@ impl FilmOptions {
             (f.uv, 32),
             (f.motion, 32),
             (f.depth_gradient, 32),
+            (f.material_matte, 16),
+            (f.object_matte, 16),
         ];
         let channel = |channel: &ChannelSpec| match channel.encoding {
             ChannelEncoding::Count => 8,
@@ -148,7 +172,7 @@ mod tests {
             ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
         ];
         let window = Window { x0: 1, y0: 2, x1: 35, y1: 5 };
-        for bits in 0..1 << 14u32 {
+        for bits in 0..1 << 16u32 {
             let bit = |i: u32| bits >> i & 1 == 1;
             let features = FeatureLayers {
                 albedo: bit(0),
@@ -161,6 +185,8 @@ mod tests {
                 uv: bit(11),
                 motion: bit(12),
                 depth_gradient: bit(13),
+                material_matte: bit(14),
+                object_matte: bit(15),
             };
             let channels = if bit(7) { CHANNELS } else { &[] };
             let light_groups = if bit(8) { 3 } else { 0 };

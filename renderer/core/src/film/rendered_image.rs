@@ -1,8 +1,11 @@
 //! Rendered images: the means of a film's sums.
 
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
+use super::mattes::ranks;
 use super::sums::FeatureSums;
-use super::{Component, FeatureLayers, Film, FilmOptions, TILE};
+use super::{
+    Component, FeatureLayers, Film, FilmOptions, MatteKind, MatteNames, RANKS, TILE, Tile,
+};
 use lightbound_image::Window;
 use lightbound_image::compare::errors::EPSILON;
 use std::ops::Range;
@@ -172,6 +175,15 @@ impl RenderedImage {
     }
 }
 
+impl Tile {
+    /// Computes the mean radiance of the samples so far, row by row; 0 without samples.
+    pub fn radiance(&self) -> Vec<[f32; 3]> {
+        let sums = self.lock();
+        let pixels = sums.radiance.iter().zip(&sums.samples);
+        pixels.map(|(sum, &samples)| sum.map(|s| mean(s, RADIANCE_BITS, samples))).collect()
+    }
+}
+
 impl Film {
     /// Computes the means of the samples so far. Pixels without samples are black.
     pub fn image(&self) -> RenderedImage {
@@ -242,6 +254,31 @@ impl Film {
         }
         image.min_samples = image.min_samples.min(image.max_samples);
         image
+    }
+
+    /// Returns the mattes that the film stores, in the given rows: for each kind, the columns of
+    /// hashes and of shares, rank by rank.
+    pub(super) fn mattes(&self, rows: Range<u32>, names: &[MatteNames; 2]) -> Vec<Vec<Vec<f32>>> {
+        let window = self.rows(rows);
+        let n = window.width() as usize * window.height() as usize;
+        let stored = (0..2).filter(|&k| self.options.features.has_matte(MatteKind::ALL[k]));
+        stored
+            .map(|kind| {
+                let mut columns = vec![vec![0.0; n]; 2 * RANKS];
+                for (tile, common) in self.tiles_in(window) {
+                    let tile = tile.lock();
+                    for (x, y) in common.pixels() {
+                        let (i, index) = (tile.window.index(x, y), window.index(x, y));
+                        let entries = tile.features.mattes[kind].entries(i);
+                        let ranks = ranks(&entries, tile.features.samples[i], &names[kind]);
+                        for (column, value) in columns.iter_mut().zip(ranks.as_flattened()) {
+                            column[index] = *value;
+                        }
+                    }
+                }
+                columns
+            })
+            .collect()
     }
 
     /// Returns [`relative_noise`] of the image, without holding the whole image.

@@ -5,6 +5,7 @@ use super::components::{ComponentSums, ComponentValues};
 use super::fixed::{
     RADIANCE_LIMIT, feature_to_fixed, length_to_fixed, radiance_to_fixed, square_to_fixed,
 };
+use super::mattes::{MatteKind, MatteSums};
 use super::{FeatureLayers, FilmOptions};
 use glam::DVec3;
 use lightbound_image::Window;
@@ -44,8 +45,8 @@ pub struct Features {
 /// Sums of features: a column for each feature that the film stores, empty for the others.
 #[derive(Debug)]
 pub(super) struct FeatureSums {
-    /// Number of samples that contribute to features, misses included; stored with albedo or
-    /// normals of either kind.
+    /// Number of samples that contribute to features, misses included; stored with albedo, normals
+    /// of either kind, or mattes.
     pub samples: Vec<u32>,
     /// Number of samples that hit a surface; stored with the other means.
     pub hits: Vec<u32>,
@@ -60,6 +61,8 @@ pub(super) struct FeatureSums {
     /// Ids at the hit of the pixel's first sample; 0 if it missed.
     pub material: Vec<u32>,
     pub object: Vec<u32>,
+    /// One for each [`MatteKind`].
+    pub mattes: [MatteSums; 2],
 }
 
 impl FeatureSums {
@@ -80,6 +83,8 @@ impl FeatureSums {
             depth_gradient: column(layers.depth_gradient, n),
             material: column(layers.material, n),
             object: column(layers.object, n),
+            mattes: MatteKind::ALL
+                .map(|kind| MatteSums::new(if layers.has_matte(kind) { n } else { 0 })),
         }
     }
 
@@ -118,6 +123,9 @@ impl FeatureSums {
         ] {
             let Some(sums) = sums.get_mut(i) else { continue };
             sums.iter_mut().zip(value.to_array()).for_each(|(sum, x)| add_length(sum, x.into()));
+        }
+        for (matte, id) in self.mattes.iter_mut().zip([features.material, features.object]) {
+            matte.add(i, id, 1);
         }
         if let Some(hits) = self.hits.get_mut(i) {
             *hits = hits.wrapping_add(1);
@@ -180,6 +188,7 @@ impl Sums {
                 .iter()
                 .map(|c| size_of_val(c.as_slice()))
                 .sum::<usize>()
+            + f.mattes.iter().map(MatteSums::memory_bytes).sum::<usize>()
             + size_of_val(f.position.as_slice())
             + size_of_val(f.depth.as_slice())
             + self.channels.iter().map(ChannelSums::memory_bytes).sum::<usize>()

@@ -192,8 +192,7 @@ impl Checkpoint {
     pub fn save(&self, work: &Work) -> Result<(), ImageError> {
         let film = work.film();
         let header = PartHeader::new(self.full_block, work.coverage(), film, work.stats());
-        let layers =
-            FilmLayers { film, image: false, variance: false, sums: true, light_groups: &[] };
+        let layers = FilmLayers::checkpoint(film);
         let mut attributes = self.settings.clone();
         attributes.push(header.attribute());
         write_exr_rows(&self.path, &layers.header(self.resolution, attributes), &layers)

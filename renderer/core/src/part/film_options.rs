@@ -42,10 +42,12 @@ enum Feature {
     Uv,
     Motion,
     DepthGradient,
+    MaterialMatte,
+    ObjectMatte,
 }
 
 impl Feature {
-    const ALL: [Feature; 10] = [
+    const ALL: [Feature; 12] = [
         Feature::Albedo,
         Feature::Normal,
         Feature::Position,
@@ -56,6 +58,8 @@ impl Feature {
         Feature::Uv,
         Feature::Motion,
         Feature::DepthGradient,
+        Feature::MaterialMatte,
+        Feature::ObjectMatte,
     ];
 
     /// Returns the flag of the feature.
@@ -71,6 +75,8 @@ impl Feature {
             Feature::Uv => &mut layers.uv,
             Feature::Motion => &mut layers.motion,
             Feature::DepthGradient => &mut layers.depth_gradient,
+            Feature::MaterialMatte => &mut layers.material_matte,
+            Feature::ObjectMatte => &mut layers.object_matte,
         }
     }
 }

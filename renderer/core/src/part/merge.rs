@@ -159,14 +159,13 @@ mod tests {
         coverage.add(PixelBlock::new(window, 0..1).unwrap());
         let full_block = PixelBlock::new(image, 0..4).unwrap();
         let header = PartHeader::new(full_block, coverage, &film, RenderStats::default());
-        let layers =
-            FilmLayers { film: &film, image: true, variance: false, sums: true, light_groups: &[] };
+        let layers = FilmLayers::image(&film, false, true, &[], &[]);
         let file = layers.header([60, 200], vec![header.attribute()]);
         write_exr_rows(&path, &file, &layers).unwrap();
 
         let merged = Parts::open(&[path]).unwrap().merge().unwrap();
         assert_eq!(merged.film.window(), window);
         let rows = window.y0 - image.y0..window.y1 - image.y0;
-        assert!(merged.film.columns(0..window.height()) == film.columns(rows));
+        assert!(merged.film.columns(0..window.height(), [0; 2]) == film.columns(rows, [0; 2]));
     }
 }

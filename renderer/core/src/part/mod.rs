@@ -56,6 +56,9 @@ pub const HEADER: &str = "lightbound/part";
 /// Name of the attribute with the number of samples per pixel of the full image.
 const SAMPLES: &str = "lightbound/samples";
 
+/// Maximum number of ids of a pixel: that of its samples with features.
+const MAX_MATTE_LENGTH: usize = 1 << 16;
+
 /// Attributes that determine which other attributes a rendering has.
 const ALGORITHM: [&str; 2] = ["lightbound/integrator", "lightbound/mode"];
 
@@ -98,6 +101,9 @@ pub struct PartHeader {
     /// The data that the film stores.
     #[serde(with = "film_options")]
     pub film: FilmOptions,
+    /// Lengths of the mattes, see [`Film::matte_lengths`].
+    #[serde(default, skip_serializing_if = "has_no_mattes")]
+    mattes: [usize; 2],
     /// Number of samples that were not finite or out of the film's range.
     pub invalid_samples: u64,
     /// Number of samples with features that were NaN or out of the film's range.
@@ -120,6 +126,7 @@ impl PartHeader {
             full_block,
             coverage,
             film: film.options(),
+            mattes: film.matte_lengths(),
             invalid_samples: film.invalid_samples(),
             clamped_features: film.clamped_features(),
             stats,
@@ -149,8 +156,16 @@ impl PartHeader {
                 remedy: "use the version of lightbound that wrote it, or render it again".into(),
             });
         }
-        serde_json::from_str(text).map_err(not_json)
+        let header: PartHeader = serde_json::from_str(text).map_err(not_json)?;
+        match header.mattes.iter().any(|&length| length > MAX_MATTE_LENGTH) {
+            true => Err(damaged(path, "its mattes have more ids than a pixel can have")),
+            false => Ok(header),
+        }
     }
+}
+
+fn has_no_mattes(lengths: &[usize; 2]) -> bool {
+    *lengths == [0; 2]
 }
 
 /// The version of a header, which is read first: other versions may have other fields.
@@ -243,7 +258,8 @@ impl Part {
         if Part::from_exr(path, &file).map(|part| part.header).as_ref() != Ok(&self.header) {
             return Err(damaged("it changed while it was read"));
         }
-        let names = column_names(film.options());
+        let mattes = self.header.mattes;
+        let names = column_names(film.options(), mattes);
         let mut counts_match = true;
         read_exr_blocks(path, &names, |window, columns| {
             // The first column has the sample counts.
@@ -251,7 +267,7 @@ impl Part {
                 && self.window.intersection(window) == Some(window)
                 && columns[0] == self.expected_counts(window);
             if counts_match {
-                film.add_columns(window, columns);
+                film.add_columns(window, columns, mattes);
             }
         })?;
         if !counts_match {
@@ -407,13 +423,7 @@ mod tests {
         let block = PixelBlock::new(window, 0..1).unwrap();
         let header =
             PartHeader::new(block, Coverage::default(), &film, RenderStats::default()).attribute();
-        let layers = FilmLayers {
-            film: &film,
-            image: false,
-            variance: false,
-            sums: true,
-            light_groups: &[],
-        };
+        let layers = FilmLayers::checkpoint(&film);
         write_exr_rows(&path, &layers.header([2, 2], vec![header]), &layers).unwrap();
         let data = std::fs::read(&path).unwrap();
         let part = Part::open(&path).unwrap();

@@ -56,8 +56,7 @@ impl Parts {
             work.run(&Budget::default());
             let film = work.film();
             let header = PartHeader::new(block(0..SAMPLES), work.coverage(), film, work.stats());
-            let layers =
-                FilmLayers { film, image: true, variance: true, sums: true, light_groups: &[] };
+            let layers = FilmLayers::image(film, true, true, &[], &[]);
             let exr = layers.header([6, 4], vec![header.attribute()]);
             write_exr_rows(&path, &exr, &layers).expect("the file can be written");
             corpus.push(fs::read(&path).expect("the file was written"));

@@ -71,7 +71,7 @@ fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
         channels: CHANNELS,
         components: ComponentLayers::all(1),
     };
-    RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
+    RenderOptions { threads, time_limit: None, film, stop, progress: &|_| (), tile_done: &|_| () }
 }
 
 const CHANNELS: &[ChannelSpec] = &[
@@ -128,7 +128,9 @@ impl Worker for RecordingWorker<'_> {
 fn resume<'a>(work: Work<'a>, earlier: &Work) -> Option<Work<'a>> {
     let sums = earlier.film();
     let resumed = work.resume(&earlier.coverage(), earlier.stats(), |film| {
-        film.add_columns(sums.window(), &sums.columns(0..sums.window().height()));
+        let mattes = sums.matte_lengths();
+        let columns = sums.columns(0..sums.window().height(), mattes);
+        film.add_columns(sums.window(), &columns, mattes);
         film.add_out_of_range(sums.invalid_samples(), sums.clamped_features());
         Ok::<_, Infallible>(())
     });
@@ -245,7 +247,8 @@ fn sample_ranges_add_up_to_the_full_image() {
             [PixelBlock::new(scene.settings.window, range).unwrap()]
         );
         let window = scene.settings.window;
-        film.add_columns(window, &work.film().columns(0..window.height()));
+        let mattes = work.film().matte_lengths();
+        film.add_columns(window, &work.film().columns(0..window.height(), mattes), mattes);
     }
     assert!(
         image_bits(&film.image())

@@ -68,7 +68,7 @@ mod tests {
     fn column_names_match_stored_parts() {
         let options = FilmOptions { channels: FILM_CHANNELS, ..FilmOptions::default() };
         assert_eq!(
-            column_names(options)[13..],
+            column_names(options, [0; 2])[13..],
             [
                 "sums.cutSize0",
                 "sums.cutSize1",

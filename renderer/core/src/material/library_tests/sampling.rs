@@ -32,13 +32,8 @@ fn directions_follow_the_density() {
     // Longer than all other tests of this crate.
     TestMaterial::all().collect::<Vec<_>>().par_iter().for_each(|(_, material)| {
         for (seed, wo) in (0..).zip(material.outgoing_directions()) {
-            check(
-                &mut View { material, wo },
-                Domain::Sphere,
-                &thorough_settings(1_000_000),
-                seed,
-            )
-            .unwrap_or_else(|mismatch| panic!("{} from {wo}: {mismatch}", material.name));
+            check(&mut View { material, wo }, Domain::Sphere, &thorough_settings(1_000_000), seed)
+                .unwrap_or_else(|mismatch| panic!("{} from {wo}: {mismatch}", material.name));
         }
     });
 }

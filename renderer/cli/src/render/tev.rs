@@ -1,0 +1,174 @@
+//! Shows an image in the viewer tev while it is rendered.
+//!
+//! Threads that render only store the pixels of a tile; one thread sends them. A tile that gets new
+//! samples before it is sent is sent once, so that a slow connection neither delays the rendering
+//! nor needs more memory than an image.
+
+use super::super::Error;
+use lightbound_image::Window;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tev_client::{PacketCreateImage, PacketUpdateImage, TevClient};
+
+/// Where tev listens by default.
+pub const DEFAULT_ADDRESS: &str = "127.0.0.1:14158";
+
+/// Time after which a viewer that does not respond is given up.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+const CHANNELS: [&str; 3] = ["R", "G", "B"];
+
+/// A connection to the viewer.
+pub struct Viewer {
+    shared: Arc<Shared>,
+    /// The thread that sends tiles, until it is done.
+    sender: Mutex<Option<JoinHandle<io::Result<()>>>>,
+    address: String,
+}
+
+/// Tiles that wait to be sent.
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Pixels by the position of their tile, row and column.
+    tiles: BTreeMap<(u32, u32), (Window, Vec<[f32; 3]>)>,
+    /// Whether no tile will follow, or none can be sent.
+    is_closed: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().expect("no thread panics while it holds the tiles")
+    }
+}
+
+impl Viewer {
+    /// Connects to the viewer at HOST:PORT or HOST, and creates a black image of the pixels in
+    /// `window`.
+    pub fn connect(address: &str, image: String, window: Window) -> Result<Viewer, Error> {
+        let port = DEFAULT_ADDRESS.rsplit_once(':').map_or("", |(_, port)| port);
+        let address =
+            if address.contains(':') { address.into() } else { format!("{address}:{port}") };
+        let image = image.replace('\0', "");
+        let connected = connect(&address).and_then(|mut client| {
+            client.send(PacketCreateImage {
+                image_name: &image,
+                grab_focus: true,
+                width: window.width(),
+                height: window.height(),
+                channel_names: &CHANNELS,
+            })?;
+            Ok(client)
+        });
+        let client = connected.map_err(|cause| {
+            Error::option(
+                format!("--tev: cannot connect to the viewer at {address}: {cause}"),
+                "start tev (https://github.com/Tom94/tev), or name its address with \
+                 --tev=HOST:PORT",
+            )
+        })?;
+        let shared = Arc::new(Shared::default());
+        let tiles = Arc::clone(&shared);
+        let sender = std::thread::spawn(move || {
+            let result = send_all(client, &tiles, &image, window);
+            tiles.lock().is_closed = true;
+            result
+        });
+        Ok(Viewer { shared, sender: Mutex::new(Some(sender)), address })
+    }
+
+    /// Shows the pixels of a tile, in linear sRGB, as soon as possible.
+    pub fn show(&self, tile: Window, pixels: Vec<[f32; 3]>) {
+        let mut waiting = self.shared.lock();
+        if !waiting.is_closed {
+            waiting.tiles.insert((tile.y0, tile.x0), (tile, pixels));
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// Waits until the viewer has all tiles, and ends the connection. An error says why the viewer
+    /// lacks some.
+    pub fn finish(&self) -> Result<(), String> {
+        self.shared.lock().is_closed = true;
+        self.shared.changed.notify_one();
+        let sender = self.sender.lock().expect("no thread panics while it holds it").take();
+        let result = sender.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));
+        let address = &self.address;
+        result.map_err(|cause| format!("the viewer at {address} shows an older image: {cause}"))
+    }
+}
+
+/// Connects to the first address that responds.
+fn connect(address: &str) -> io::Result<TevClient> {
+    let mut error = io::Error::other("the name has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, TIMEOUT) {
+            Ok(stream) => {
+                stream.set_write_timeout(Some(TIMEOUT))?;
+                return Ok(TevClient::wrap(stream));
+            }
+            Err(cause) => error = cause,
+        }
+    }
+    Err(error)
+}
+
+/// Sends tiles until there will be no more.
+fn send_all(mut client: TevClient, tiles: &Shared, image: &str, window: Window) -> io::Result<()> {
+    loop {
+        let mut waiting = tiles.lock();
+        while waiting.tiles.is_empty() && !waiting.is_closed {
+            waiting = tiles.changed.wait(waiting).expect("no thread panics while it holds it");
+        }
+        let Some((_, (tile, pixels))) = waiting.tiles.pop_first() else { return Ok(()) };
+        drop(waiting);
+        client.send(PacketUpdateImage {
+            image_name: image,
+            grab_focus: false,
+            channel_names: &CHANNELS,
+            channel_offsets: &[0, 1, 2],
+            channel_strides: &[3; 3],
+            x: tile.x0 - window.x0,
+            y: tile.y0 - window.y0,
+            width: tile.width(),
+            height: tile.height(),
+            data: pixels.as_flattened(),
+        })?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    #[test]
+    fn viewers_that_end_do_not_stop_the_rendering() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let window = Window { x0: 0, y0: 0, x1: 64, y1: 32 };
+        let viewer = Viewer::connect(&address, "a".into(), window).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 4]).unwrap();
+        drop((stream, listener));
+        let tile = Window { x0: 32, ..window };
+        // The first may reach the buffer of the system.
+        while !viewer.shared.lock().is_closed {
+            viewer.show(tile, vec![[0.5; 3]; 32 * 32]);
+        }
+        let error = viewer.finish().unwrap_err();
+        assert!(error.contains(&address), "{error}");
+        let error = Viewer::connect(&address, "a".into(), window).err().unwrap().to_string();
+        assert!(error.contains("cannot connect to the viewer"), "{error}");
+    }
+}

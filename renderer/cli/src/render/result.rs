@@ -43,6 +43,9 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
         ("lightbound/gain", Attribute::Float(settings.gain)),
         ("lightbound/accel", text(scene.accel.name())),
     ];
+    if let Some(variant) = scene.accel.variant() {
+        values.push(("lightbound/accelVariant", text(&variant)));
+    }
     // Without the attribute, colours are linear sRGB.
     if settings.colour_space != ColourSpace::Srgb {
         values.push((COLOUR_SPACE, text(settings.colour_space.name())));

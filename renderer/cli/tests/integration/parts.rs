@@ -206,6 +206,16 @@ fn unrelated_parts_are_rejected() {
     assert_rejected("scene.pbrt", "unknown image format");
     assert_rejected("none.exr", "cannot be read");
 
+    // Parts whose hits depend on the machine.
+    dir.render("-o b.exr --sample-range 5..10");
+    for (file, variant) in [("a.exr", "4.4.0 avx2"), ("b.exr", "4.4.0 avx512")] {
+        let mut image = read_exr(&dir.path(file)).unwrap();
+        image.attributes.push(("lightbound/accelVariant".into(), Attribute::text(variant)));
+        write_exr(&dir.path(file), &image).unwrap();
+    }
+    assert_rejected("b.exr", "its accelVariant is 4.4.0 avx512, but a.exr has 4.4.0 avx2");
+    dir.render("-o a.exr --sample-range 0..5");
+
     std::fs::write(dir.path("scene.pbrt"), SCENE.replace("0.7 0.7 0.7", "0.7 0.7 0.6")).unwrap();
     dir.render("-o b.exr --sample-range 5..10");
     assert_rejected("b.exr", "its scene differs from that of a.exr");

@@ -91,6 +91,9 @@ fn missing_accelerator_is_an_error() {
     let embree = dir.render(&["-q", "--accel", "embree", "-o", "b.pfm"]).assert();
     if AccelKind::Embree.is_available() {
         embree.success();
+        dir.render(&["-q", "--accel", "embree", "-o", "b.exr"]).assert().success();
+        let info = lightbound(&["info", "b.exr"]).current_dir(dir.root()).assert();
+        info.stdout(contains("lightbound/accelVariant"));
     } else {
         embree.code(2).stderr(contains("set LIGHTBOUND_EMBREE"));
     }

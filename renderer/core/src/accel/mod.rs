@@ -52,6 +52,12 @@ pub trait Accel: Send + Sync {
 
     /// Returns the name, `builtin` or `embree`.
     fn name(&self) -> &'static str;
+
+    /// Returns what hits depend on besides the geometry, such as a version and an instruction set;
+    /// `None` if they are equal, bit by bit, on all machines.
+    fn variant(&self) -> Option<String> {
+        None
+    }
 }
 
 choice! {

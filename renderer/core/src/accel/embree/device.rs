@@ -49,6 +49,17 @@ impl Device {
         if is_ok { Ok(()) } else { Err(AccelError::Embree(format!("{action}: error {error}"))) }
     }
 
+    /// Returns the major, minor and patch version of the library.
+    pub(super) fn version(&self) -> [isize; 3] {
+        [
+            RTC_DEVICE_PROPERTY_VERSION_MAJOR,
+            RTC_DEVICE_PROPERTY_VERSION_MINOR,
+            RTC_DEVICE_PROPERTY_VERSION_PATCH,
+        ]
+        // SAFETY: the handle is valid.
+        .map(|property| unsafe { (self.library.get_device_property)(self.handle, property) })
+    }
+
     /// Returns the largest packet width that the CPU supports natively, at least 4.
     pub(super) fn width(&self) -> usize {
         // SAFETY: the handle is valid.

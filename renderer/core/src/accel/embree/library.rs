@@ -21,6 +21,9 @@ pub(super) type RTCScene = *mut c_void;
 pub(super) type RTCGeometry = *mut c_void;
 
 pub(super) const RTC_ERROR_NONE: c_int = 0;
+pub(super) const RTC_DEVICE_PROPERTY_VERSION_MAJOR: c_int = 1;
+pub(super) const RTC_DEVICE_PROPERTY_VERSION_MINOR: c_int = 2;
+pub(super) const RTC_DEVICE_PROPERTY_VERSION_PATCH: c_int = 3;
 pub(super) const RTC_DEVICE_PROPERTY_NATIVE_RAY8_SUPPORTED: c_int = 33;
 pub(super) const RTC_DEVICE_PROPERTY_NATIVE_RAY16_SUPPORTED: c_int = 34;
 pub(super) const RTC_SCENE_FLAG_ROBUST: c_int = 1 << 2;

@@ -149,6 +149,20 @@ impl Embree {
 /// single rays even if the rays diverge.
 const MAX_SMALL_SCENE_ELEMENTS: u64 = 1000;
 
+/// Returns the instruction set that Embree selects, which its native packet width and the CPU tell.
+fn instruction_set(width: usize) -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    let has_avx2 = is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_avx2 = false;
+    match width {
+        16 => "avx512",
+        8 if has_avx2 => "avx2",
+        8 => "avx",
+        _ => "sse",
+    }
+}
+
 /// Sorts the indices of rays by the signs of the rays' directions.
 fn sort_by_octant(rays: &[Ray], indices: &[u32]) -> Vec<u32> {
     let octant = |index: u32| {
@@ -269,6 +283,12 @@ impl Accel for Embree {
     fn name(&self) -> &'static str {
         "embree"
     }
+
+    fn variant(&self) -> Option<String> {
+        let [major, minor, patch] = self.device.version();
+        let width = self.width;
+        Some(format!("{major}.{minor}.{patch} {}", instruction_set(width)))
+    }
 }
 
 #[cfg(test)]
@@ -319,6 +339,17 @@ mod tests {
         (0..n)
             .map(|i| Ray::new(1.5 * random_point(90_000 + 2 * i), random_point(90_001 + 2 * i)))
             .collect()
+    }
+
+    #[test]
+    fn variant_has_the_version_and_the_instruction_set() {
+        if !is_available() {
+            return;
+        }
+        let variant = build_embree(&random_triangles(1)).variant().unwrap();
+        let (version, set) = variant.split_once(' ').unwrap();
+        assert!(version.starts_with("4.") && version.split('.').count() == 3, "{variant}");
+        assert!(["sse", "avx", "avx2", "avx512"].contains(&set), "{variant}");
     }
 
     #[test]

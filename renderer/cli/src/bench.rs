@@ -3,8 +3,9 @@
 
 use super::console::{self, Console, count, duration};
 use super::interrupt::{Interrupt, Stage};
+use super::output::is_stream;
 use super::render::parse_seconds;
-use super::{Command, Error, Exit, compare, input, parse, parse_render};
+use super::{Error, Exit, compare, input, parse_render};
 use lightbound_image::layers::COLOUR;
 use lightbound_image::{ImageError, Problem};
 use lightbound_regress::report::Report;
@@ -63,8 +64,8 @@ pub struct Args {
     pub render: Vec<String>,
 }
 
-/// Samples per pixel that a time limit ends, unless the options have a number.
-const MAX_SPP: u32 = 1 << 16;
+/// Maximum samples per pixel of a rendering with a time limit, unless the options set one.
+const MAX_SPP: u32 = super::render::MAX_SPP;
 
 /// A configuration: its name, and options of `render`.
 #[derive(Debug, PartialEq)]
@@ -99,8 +100,14 @@ struct Run {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    if is_stream(&args.reference) {
+        return Err(Error::option(
+            "the reference is read twice, so it cannot be stdin",
+            "name a file",
+        ));
+    }
     let configs = read_configs(&args.configs)?;
-    // Found out before anything is rendered.
+    // Fail before anything is rendered.
     input::srgb_layers(&args.reference, |layer| layer.name == COLOUR)?;
     Report::open(&args.report)?;
     let folder = args.report.join("images");
@@ -108,8 +115,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let runs = runs(args, &configs, &folder)?;
     let (console, interrupt) = (Console::new(false), Interrupt::install(true));
     interrupt.enter(Stage::Testing, None);
-    let limits: Duration = args.seconds.iter().sum::<Duration>() * configs.len() as u32;
-    let time = if limits.is_zero() { String::new() } else { format!(", {}", duration(limits)) };
+    let seconds =
+        args.seconds.iter().map(Duration::as_secs_f64).sum::<f64>() * configs.len() as f64;
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let time = if time.is_zero() { String::new() } else { format!(", {}", duration(time)) };
     console.info(&format!("{} to render{time}", count(runs.len() as u64, "image")));
     for (i, run) in runs.iter().enumerate() {
         console.info(&format!("{} of {}: {}", i + 1, runs.len(), run.title));
@@ -118,15 +127,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             return Ok(interrupt.exit());
         }
     }
-    let images = runs.iter().map(|run| run.image.display().to_string());
-    let reference = args.reference.display().to_string();
-    let report = args.report.display().to_string();
-    let start = ["compare".into(), "--reference".into(), reference, "--report".into(), report];
-    let arguments: Vec<String> = start.into_iter().chain(["--".into()]).chain(images).collect();
-    match parse(arguments.iter()).expect("the arguments of `compare` are valid") {
-        Command::Compare(args) => compare::compare_images(&args),
-        _ => unreachable!("the command is compare"),
-    }
+    let images = runs.into_iter().map(|run| run.image).collect();
+    let page = compare::Args::page(images, args.reference.clone(), args.report.clone());
+    compare::compare_images(&page)
 }
 
 /// All renderings: those with the first limit, then those with the next.
@@ -170,13 +173,19 @@ fn check(arguments: &[String], config: &Config, limit: Limit) -> Result<(), Erro
         ("--time-limit", args.time_limit.is_some()),
         ("--spp", args.spp.is_some() && matches!(limit, Limit::Samples(_))),
         ("--frames", args.frames.is_some()),
+        ("--crop", args.crop.is_some()),
+        ("--part", args.work.part.is_some()),
+        ("--sample-range", args.work.sample_range.is_some()),
+        ("--resume", args.work.resume),
+        ("--stats", args.stats.is_some()),
+        ("--profile-shaders", args.shader_profile.profile_shaders.is_some()),
         ("--denoise", args.denoise),
     ];
     match taken.iter().find(|(_, is_taken)| *is_taken) {
         None => Ok(()),
         Some((option, _)) => Err(Error::option(
             format!("the configuration `{}`: {option} cannot be used here", config.name),
-            "leave it out: `bench` names the images, and sets times and samples",
+            "leave it out: `bench` renders entire images, and sets their names, times and samples",
         )),
     }
 }

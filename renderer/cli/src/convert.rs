@@ -250,6 +250,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if let Some(crop) = args.crop {
         crop_image(&mut image, crop, window)?;
     }
+    if args.resize.is_some() || matches!(encoder, Encoder::Exr(ExrDepth::Half)) {
+        leave_out_mattes(&mut image, &mut header, args.layer.as_deref(), file)?;
+    }
     if let Some(size) = args.resize {
         leave_out_variance(&mut image, args.layer.as_deref(), file)?;
         resize_image(&mut image, size)?;
@@ -392,6 +395,32 @@ fn leave_out_variance(
     }
     if image.layers.len() < before {
         console::warn(&"the layer `variance` is left out, since --resize changes what it measures");
+    }
+    Ok(())
+}
+
+/// Removes the layers of Cryptomatte and the attributes that announce them: hashes have no mean, and
+/// do not fit into 16 bits.
+fn leave_out_mattes(
+    image: &mut Layers,
+    header: &mut ExrHeader,
+    selected: Option<&str>,
+    file: &Path,
+) -> Result<(), Error> {
+    let before = image.layers.len();
+    let is_selected = selected.is_some() && image.layers.iter().any(Layer::is_matte);
+    image.layers.retain(|layer| !layer.is_matte());
+    if is_selected || image.layers.is_empty() {
+        return Err(Error::option(
+            format!("{}: mattes cannot be resized or written with 16 bits", file.display()),
+            "convert them with --bits 32 and without --resize",
+        ));
+    }
+    if image.layers.len() < before {
+        header.remove_all("cryptomatte/");
+        console::warn(
+            &"the mattes are left out, since --resize or 16 bits change the hashes of names",
+        );
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ pub const VARIANCE: &str = "variance";
 /// impossible: single channels, and variances, which are not linear.
 pub fn convert_to_srgb(layer: &mut Layer, layer_name: &str, header: &mut ExrHeader, path: &Path) {
     let is_rgb = |channel: &Channel| matches!(channel.name.as_str(), "R" | "G" | "B");
-    if header.is_srgb() || !layer.channels.iter().any(is_rgb) {
+    if header.is_srgb() || !layer.channels.iter().any(is_rgb) || layer.is_matte() {
         return;
     }
     if !layer.is_colour() || layer_name == VARIANCE {

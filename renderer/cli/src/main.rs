@@ -159,7 +159,6 @@ impl Error {
 #[command(
     name = "lightbound",
     version,
-    long_version = version::LONG.as_str(),
     after_help = "\
 Examples:
   lightbound render scene.pbrt -o picture.exr
@@ -183,15 +182,11 @@ struct Cli {
     command: Command,
 }
 
-/// Parses a command and its arguments.
-fn parse<'a>(arguments: impl Iterator<Item = &'a String>) -> Result<Command, clap::Error> {
-    let program = std::iter::once("lightbound");
-    Ok(Cli::try_parse_from(program.chain(arguments.map(String::as_str)))?.command)
-}
-
 /// Parses `render` and its arguments for another command, which names itself in errors.
 fn parse_render<'a>(arguments: impl Iterator<Item = &'a String>) -> Result<render::Args, String> {
-    match parse(arguments) {
+    let program = std::iter::once("lightbound");
+    let parsed = Cli::try_parse_from(program.chain(arguments.map(String::as_str)));
+    match parsed.map(|cli| cli.command) {
         Ok(Command::Render(args)) => Ok(*args),
         Ok(_) => unreachable!("the command is render"),
         Err(error) => {
@@ -244,7 +239,12 @@ fn main() -> ExitCode {
     // First of all, since a batch system may send SIGUSR1 at any time.
     #[cfg(unix)]
     interrupt::disarm();
-    let matches = help::fit(Cli::command()).get_matches();
+    let mut command = help::fit(Cli::command());
+    // The long version looks for libraries, which takes time.
+    if std::env::args_os().any(|argument| argument == "--version") {
+        command = command.long_version(version::LONG.as_str());
+    }
+    let matches = command.get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     miette::set_hook(Box::new(|_| Box::new(error_format().build()))).expect("the hook is set once");
     let result = match cli.command {

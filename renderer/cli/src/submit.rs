@@ -144,6 +144,12 @@ impl Job {
                 "submit a job for each frame; crop and denoise the merged image",
             ));
         }
+        if parsed.tev.is_some() {
+            return Err(Error::option(
+                "--tev cannot be used in parts, which no viewer watches",
+                "leave it out",
+            ));
+        }
         if parsed.stats.is_some() || parsed.shader_profile.profile_shaders.is_some() {
             return Err(Error::option(
                 "--stats and --profile-shaders cannot be used in parts, which would share the file",

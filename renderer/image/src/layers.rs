@@ -93,8 +93,17 @@ pub struct Layers {
 }
 
 impl Layer {
-    /// Returns whether the channels form a visible colour; integers do not.
+    /// Returns whether the layer has hashes of names, as the numbered layers of Cryptomatte do.
+    pub fn is_matte(&self) -> bool {
+        let name = self.name.strip_suffix(".A").unwrap_or(&self.name).to_lowercase();
+        name.contains("crypto") && name.ends_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// Returns whether the channels form a visible colour; integers and mattes do not.
     pub fn is_colour(&self) -> bool {
+        if self.is_matte() {
+            return false;
+        }
         let names = self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>();
         matches!(names[..], ["R", "G", "B"] | ["Y"])
             && self.channels.iter().all(|c| matches!(c.samples, ChannelSamples::F32(_)))

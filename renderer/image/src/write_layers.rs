@@ -87,6 +87,11 @@ impl ExrHeader {
         }
     }
 
+    /// Removes all custom attributes with names that start with `prefix`.
+    pub fn remove_all(&mut self, prefix: &str) {
+        self.layer.other.retain(|name, _| !name.to_string().starts_with(prefix));
+    }
+
     /// Removes a custom attribute.
     pub fn remove(&mut self, name: &str) {
         if let Some(name) = Text::new_or_none(name) {

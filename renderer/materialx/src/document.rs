@@ -90,7 +90,7 @@ impl Document {
                 "the first element of a document is <materialx>",
             ));
         }
-        // Elements; their children are to be added.
+        // Elements with children that are not added yet.
         let mut pending = vec![(id, root, 1)];
         while let Some((parent, node, nesting)) = pending.pop() {
             for child in node.children().filter(roxmltree::Node::is_element) {

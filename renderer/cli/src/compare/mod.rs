@@ -18,7 +18,7 @@ use lightbound_image::layers::{Layer, Layers};
 use lightbound_regress::report::Report;
 use limit::Limit;
 use result::{CompareResult, Request};
-use several::{Compared, Effort};
+use several::{Compared, RenderCost};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -179,6 +179,27 @@ fn parse_positive(text: &str) -> Result<f32, String> {
 }
 
 impl Args {
+    /// The arguments that write a page with all of the images, whose table is printed.
+    pub fn page(images: Vec<PathBuf>, reference: PathBuf, report: PathBuf) -> Args {
+        Args {
+            images,
+            reference: Some(reference),
+            report: Some(report),
+            metric: Vec::new(),
+            layers: Vec::new(),
+            crop: None,
+            exposure: 0.0,
+            fail_above: Vec::new(),
+            fail_below: Vec::new(),
+            allow_nan: false,
+            heatmap: None,
+            heatmap_metric: None,
+            heatmap_max: None,
+            format: ReportFormat::Text,
+            quiet: false,
+        }
+    }
+
     /// Whether several images are compared.
     fn has_several(&self) -> bool {
         self.reference.is_some() && self.images.len() > 1
@@ -248,13 +269,17 @@ pub fn compare_images(args: &Args) -> Result<Exit, Error> {
         .filter(|c| *c == Console::Terminal)
         .map(|c| c.spinner("comparing".into()));
     let selected = |layer: &Layer| pair::is_selected(&layer.name, &args.layers);
-    let b = input::srgb_layers(reference, selected)?;
+    let mut b = None;
     let mut compared = Vec::new();
     for path in images {
         let data = input::image_data(path)?;
         let a = input::srgb_layers_of(path, &data, selected)?;
+        let b = match &b {
+            Some(layers) => layers,
+            None => b.insert(input::srgb_layers(reference, selected)?),
+        };
         let result = compare(args, [path, reference], a, b.clone(), heatmap.as_ref())?;
-        compared.push(Compared { path: path.clone(), effort: Effort::read(path, &data), result });
+        compared.push(Compared { path: path.clone(), cost: RenderCost::read(path, &data), result });
     }
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();

@@ -18,24 +18,24 @@ use std::path::{Path, PathBuf};
 pub struct Compared {
     /// Its file.
     pub path: PathBuf,
-    /// How long it was rendered.
-    pub effort: Effort,
+    /// What its rendering took.
+    pub cost: RenderCost,
     /// The comparison.
     pub result: CompareResult,
 }
 
-/// How long an image was rendered, as far as its file tells.
+/// Rendering time and samples per pixel of an image, where its file states them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Effort {
+pub struct RenderCost {
     /// Rendering time in seconds.
     pub seconds: Option<f64>,
-    /// Mean number of samples per pixel.
+    /// Samples per pixel, midway between the fewest and the most.
     pub samples: Option<f64>,
 }
 
-impl Effort {
+impl RenderCost {
     /// Reads the attributes of an image that `lightbound render` wrote.
-    pub fn read(path: &Path, data: &[u8]) -> Effort {
+    pub fn read(path: &Path, data: &[u8]) -> RenderCost {
         let attributes =
             describe_file(input::name(path), data).map(|file| file.attributes).unwrap_or_default();
         let number = |name: &str| match attributes.get(&format!("lightbound/{name}")) {
@@ -44,7 +44,7 @@ impl Effort {
             _ => None,
         };
         let counts = number("minSamples").zip(number("maxSamples"));
-        Effort {
+        RenderCost {
             seconds: number("renderSeconds"),
             samples: counts.map(|(min, max)| 0.5 * (min + max)),
         }
@@ -89,7 +89,7 @@ pub fn text(reference: &Path, images: &[Compared]) -> String {
         let heads: String = metrics.iter().map(|m| format!("{:>column$}", m.name())).collect();
         line(format!("{:width$}{:>10}{:>10}{heads}", "", "seconds", "samples"));
         for (i, layer) in rows {
-            let Effort { seconds, samples } = images[i].effort;
+            let RenderCost { seconds, samples } = images[i].cost;
             let [seconds, samples] =
                 [seconds, samples].map(|x| x.map_or("-".into(), |x| format!("{x:.4}")));
             let values: String = metrics
@@ -139,8 +139,8 @@ pub fn json(reference: &Path, images: &[Compared]) -> String {
         .iter()
         .map(|image| {
             let mut value = report::json_value(&image.path, reference, &image.result);
-            value["seconds"] = json!(image.effort.seconds);
-            value["samples"] = json!(image.effort.samples);
+            value["seconds"] = json!(image.cost.seconds);
+            value["samples"] = json!(image.cost.samples);
             value
         })
         .collect();
@@ -211,8 +211,8 @@ fn picture(image: &Compared, layer: &LayerResult) -> Option<Picture> {
         name: image.path.display().to_string(),
         series: series.into(),
         group: group.into(),
-        seconds: image.effort.seconds,
-        samples: image.effort.samples,
+        seconds: image.cost.seconds,
+        samples: image.cost.samples,
         metrics: layer.values.iter().map(metric).collect(),
         pixels: rgb(a),
         flip: flip

@@ -151,8 +151,8 @@ impl Destination {
     }
 }
 
-/// Checks that the image, the denoised one and the statistics replace neither each other nor an input file of the
-/// scene.
+/// Checks that the image, the denoised image and the statistics do not overwrite each other or an
+/// input file of the scene.
 pub fn check_overwrites(
     image_file: &ImageFile,
     denoised: Option<&OutputFile>,

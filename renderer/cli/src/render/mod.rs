@@ -538,12 +538,12 @@ impl<'a> RenderJob<'a> {
         );
         progress.finish();
         interrupt.enter(Stage::Writing, None);
-        if let Some(Err(error)) = viewer.as_ref().map(Viewer::finish) {
-            console::warn(&error);
-        }
 
         let result = result(&work, outcome);
         let destination = self.image_file.write(&result, work.film())?;
+        if let Some(Err(error)) = viewer.as_ref().map(Viewer::finish) {
+            console::warn(&error);
+        }
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }

@@ -56,8 +56,11 @@ impl Viewer {
     /// `window`.
     pub fn connect(address: &str, image: String, window: Window) -> Result<Viewer, Error> {
         let port = DEFAULT_ADDRESS.rsplit_once(':').map_or("", |(_, port)| port);
-        let address =
-            if address.contains(':') { address.into() } else { format!("{address}:{port}") };
+        let address = match address.rsplit_once(':') {
+            // A colon within brackets belongs to an IPv6 address.
+            Some((_, port)) if !port.ends_with(']') => address.into(),
+            _ => format!("{address}:{port}"),
+        };
         let image = image.replace('\0', "");
         let connected = connect(&address).and_then(|mut client| {
             client.send(PacketCreateImage {
@@ -122,15 +125,21 @@ fn connect(address: &str) -> io::Result<TevClient> {
     Err(error)
 }
 
-/// Sends tiles until there will be no more.
+/// Sends tiles until there will be no more. They take turns, since upper ones may get new samples
+/// before lower ones are sent.
 fn send_all(mut client: TevClient, tiles: &Shared, image: &str, window: Window) -> io::Result<()> {
+    let mut next = (0, 0);
     loop {
         let mut waiting = tiles.lock();
         while waiting.tiles.is_empty() && !waiting.is_closed {
             waiting = tiles.changed.wait(waiting).expect("no thread panics while it holds it");
         }
-        let Some((_, (tile, pixels))) = waiting.tiles.pop_first() else { return Ok(()) };
+        let first = waiting.tiles.keys().next().copied();
+        let following = waiting.tiles.range(next..).next().map(|(key, _)| *key);
+        let Some(key) = following.or(first) else { return Ok(()) };
+        let (tile, pixels) = waiting.tiles.remove(&key).expect("the key is one of the tiles");
         drop(waiting);
+        next = (key.0, key.1 + 1);
         client.send(PacketUpdateImage {
             image_name: image,
             grab_focus: false,

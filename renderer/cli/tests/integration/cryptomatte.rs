@@ -2,6 +2,8 @@
 
 use crate::common::lightbound;
 use crate::common::scene_dir::{SceneDir, assert_same_exr, channels};
+use predicates::prelude::*;
+use predicates::str::contains;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -120,4 +122,30 @@ fn merged_and_resumed_mattes_are_those_of_one_rendering() {
     render(&["--spp", "5", "--keep-sums", "-o", "resumed.exr"]);
     render(&["--spp", "64", "--resume", "-o", "resumed.exr"]);
     assert_same_exr(&dir.path("whole.exr"), &dir.path("resumed.exr"));
+}
+
+#[test]
+fn hashes_are_neither_averaged_nor_converted() {
+    let dir = SceneDir::with_scene(SCENE);
+    let render = |args: &[&str]| {
+        let layers = ["-q", "--spp", "4", "--layers", "beauty,cryptomatte"];
+        dir.render(&[&layers, args].concat()).assert().success();
+    };
+    render(&["-o", "a.exr"]);
+    render(&["-o", "wide.exr", "--color-space", "rec2020"]);
+    let run = |args: &[&str]| lightbound(args).current_dir(dir.root()).assert();
+    let layers = ["--layers", "CryptoObject00,CryptoObject00.A", "--fail-above", "max=0"];
+    run(&[&["compare", "wide.exr", "a.exr"][..], &layers].concat()).success();
+    for options in [&["--resize", "16x16", "--bits", "32"][..], &["--bits", "16"]] {
+        let convert = [&["convert", "a.exr", "b.exr"][..], options].concat();
+        run(&convert).success().stderr(contains("the mattes are left out"));
+        run(&["info", "b.exr"]).stdout(contains("rypto").not());
+        let convert = [&convert[..], &["--layer", "CryptoObject00"]].concat();
+        run(&convert).code(2).stderr(contains("mattes cannot be resized"));
+    }
+    run(&["convert", "a.exr", "b.exr", "--bits", "32"]).success();
+    assert_eq!(
+        Mattes::read(&dir, "a.exr", "CryptoObject").pixels,
+        Mattes::read(&dir, "b.exr", "CryptoObject").pixels
+    );
 }

@@ -97,6 +97,8 @@ fn missing_accelerator_is_an_error() {
     } else {
         embree.code(2).stderr(contains("set LIGHTBOUND_EMBREE"));
     }
+    // An empty variable is none.
+    dir.render(&["-q", "-o", "c.pfm"]).env("LIGHTBOUND_EMBREE", "").assert().success();
     let mut command = dir.render(&["-q", "-o", "c.pfm"]);
     let missing = command.env("LIGHTBOUND_EMBREE", "missing.so").assert();
     missing.code(2).stderr(contains("missing.so").and(contains("--accel builtin")));

@@ -19,6 +19,7 @@ use crate::choice::choice;
 use crate::geometry::{Geometry, Hit, ShapeHit};
 use glam::Vec4;
 use lightbound_math::{Aabb, Ray, Transform};
+use std::ffi::OsString;
 use std::sync::Arc;
 
 pub(crate) use tree::FAR_ROUNDING_SCALE;
@@ -72,11 +73,16 @@ choice! {
 /// Environment variable with the path of Embree's library. Without it, the system's is used.
 pub const EMBREE_VARIABLE: &str = "LIGHTBOUND_EMBREE";
 
+/// Returns the value of [`EMBREE_VARIABLE`], unless it is empty.
+fn embree_path() -> Option<OsString> {
+    std::env::var_os(EMBREE_VARIABLE).filter(|path| !path.is_empty())
+}
+
 impl AccelKind {
     /// Returns the implementation that this selects: `Builtin` or `Embree`.
     fn selected(self) -> AccelKind {
         match self {
-            AccelKind::Auto if std::env::var_os(EMBREE_VARIABLE).is_some() => AccelKind::Embree,
+            AccelKind::Auto if embree_path().is_some() => AccelKind::Embree,
             AccelKind::Auto => AccelKind::Builtin,
             kind => kind,
         }

@@ -108,6 +108,12 @@ impl<'a> FilmLayers<'a> {
         image_layers(self.film.options(), self.variance)
     }
 
+    /// Returns the channels of the mattes.
+    fn matte_samples(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
+        let mattes = self.film.mattes(rows, &self.mattes).into_iter();
+        mattes.flat_map(|columns| columns.into_iter().map(ChannelSamples::F32)).collect()
+    }
+
     /// Returns the header of the EXR file. `resolution` is the size of the full image. The
     /// attribute [`COLOUR_SPACE`] determines the chromaticities.
     pub fn header(
@@ -138,14 +144,6 @@ impl<'a> FilmLayers<'a> {
             channels: Vec::new(),
             attributes,
         }
-    }
-}
-
-impl FilmLayers<'_> {
-    /// Returns the channels of the mattes.
-    fn matte_samples(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
-        let mattes = self.film.mattes(rows, &self.mattes).into_iter();
-        mattes.flat_map(|columns| columns.into_iter().map(ChannelSamples::F32)).collect()
     }
 }
 
@@ -259,11 +257,26 @@ fn add_vectors<const N: usize>(channels: &mut Vec<ChannelSamples>, vectors: &[[f
     }
 }
 
+/// Formats JSON with escapes for characters beyond ASCII, which attributes of EXR files lack.
+pub(super) fn ascii_json(value: &serde_json::Value) -> String {
+    let mut text = String::new();
+    for character in value.to_string().chars() {
+        match character.is_ascii() {
+            true => text.push(character),
+            false => {
+                let units = character.encode_utf16(&mut [0; 2]).to_vec();
+                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    text
+}
+
 /// Returns the names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long, unless
 /// it is `needed`.
 pub fn manifest(names: &[String], needed: bool) -> Option<String> {
     let entry = |(i, name): (usize, &String)| {
-        format!("\"{}\":{}", i + 1, serde_json::Value::from(name.as_str()))
+        format!("\"{}\":{}", i + 1, ascii_json(&serde_json::Value::from(name.as_str())))
     };
     let entries: Vec<String> = names.iter().enumerate().map(entry).collect();
     let text = format!("{{{}}}", entries.join(","));
@@ -321,9 +334,14 @@ mod tests {
 
     #[test]
     fn manifests_are_json() {
-        let text = manifest(&["floor".into(), "a \"b\"\n".into()], false).unwrap();
+        let names = ["floor", "a \"b\"\n", "Würfel 球 🦀"].map(String::from);
+        let text = manifest(&names, false).unwrap();
+        assert!(text.is_ascii(), "{text}");
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&value["1"], &value["2"]), (&"floor".into(), &"a \"b\"\n".into()));
+        assert_eq!(
+            ["1", "2", "3"].map(|id| value[id].as_str().unwrap()),
+            names.each_ref().map(|s| s.as_str())
+        );
         let many = vec!["name".into(); 10_000];
         assert!(manifest(&many, false).is_none() && manifest(&many, true).is_some());
     }

@@ -1,5 +1,5 @@
-//! Mattes: which objects or materials a pixel shows, and how many of its samples each of them has.
-//! Images have them in the layout of Cryptomatte.
+//! ID mattes: the materials and objects that a pixel shows, with the number of samples of each.
+//! Image files store them in the layout of Cryptomatte.
 //!
 //! The counts are exact, so that merged parts are equal to an image that was rendered in one run.
 //! Only the image has ranks: a pixel's [`RANKS`] ids with the most samples.
@@ -7,22 +7,22 @@
 //! Source: Friedman, Jones, *Fully Automatic ID Mattes with Support for Motion Blur and
 //! Transparency*, SIGGRAPH posters 2015, and the Cryptomatte specification 1.2.0 (Psyop 2017).
 
-use super::layers::MANIFESTS;
+use super::layers::{MANIFESTS, ascii_json};
 use lightbound_image::write::Attribute;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 /// Number of ids of a pixel in an image, an even number.
 pub const RANKS: usize = 6;
 
-/// Number of ids of a pixel that need no other memory; most pixels have no more.
+/// Number of ids that a pixel stores inline; most pixels have no more.
 const INLINE: usize = 2;
 
 /// An id, from 1, and its number of samples; an id of 0 is none.
 type Entry = (u32, u32);
 
-/// What mattes tell apart.
+/// What a matte identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatteKind {
     /// Materials.
@@ -111,13 +111,13 @@ impl MatteSums {
 /// The numbers that stand for ids in an image: hashes of their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatteNames {
-    /// Name and hash by id − 1.
-    names: Vec<(String, u32)>,
+    /// Name and hash by id.
+    names: BTreeMap<u32, (String, u32)>,
 }
 
 impl MatteNames {
     /// Reads the names of ids from the attributes of an image, see [`super::layers::manifest`].
-    /// Names of several ids get the id, as in `sphere.3`.
+    /// A name that several ids have is followed by the id, as in `sphere.3`.
     pub fn of(kind: MatteKind, attributes: &[(String, Attribute)]) -> MatteNames {
         let key = match kind {
             MatteKind::Material => MANIFESTS[0],
@@ -131,46 +131,51 @@ impl MatteNames {
             text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         names.values().for_each(|name| *counts.entry(name).or_default() += 1);
-        let last = names.keys().next_back().copied().unwrap_or(0);
-        let name = |id: u32| match names.get(&id) {
-            Some(name) if counts[name.as_str()] == 1 => name.clone(),
-            Some(name) => format!("{name}.{id}"),
-            None => format!("{id}"),
+        // Names of single ids stay as they are.
+        let mut taken: BTreeSet<String> =
+            counts.iter().filter(|(_, n)| **n == 1).map(|(name, _)| name.to_string()).collect();
+        let mut unique = |id: u32, name: &str| {
+            let mut unique = name.to_owned();
+            if counts[name] > 1 {
+                unique.push_str(&format!(".{id}"));
+                while !taken.insert(unique.clone()) {
+                    unique.push_str(&format!(".{id}"));
+                }
+            }
+            let hash = hash(&unique);
+            (unique, hash)
         };
-        let named = (1..=last).map(name).map(|name| {
-            let hash = hash(&name);
-            (name, hash)
-        });
-        MatteNames { names: named.collect() }
+        MatteNames { names: names.iter().map(|(&id, name)| (id, unique(id, name))).collect() }
     }
 
     /// Returns the number for an id as a float.
     fn float(&self, id: u32) -> f32 {
-        let known = self.names.get(id as usize - 1).map(|(_, hash)| *hash);
+        let known = self.names.get(&id).map(|(_, hash)| *hash);
         f32::from_bits(known.unwrap_or_else(|| hash(&id.to_string())))
     }
 
-    /// Returns the attributes of an image by which programs find the layers and the names.
+    /// Returns the attributes of an image that announce the layers and their names to other
+    /// programs.
     pub fn attributes(&self, kind: MatteKind) -> Vec<(String, Attribute)> {
         let prefix = format!("cryptomatte/{:07x}", hash(kind.layer()) >> 4);
         let manifest: serde_json::Map<String, serde_json::Value> = self
             .names
-            .iter()
+            .values()
             .map(|(name, hash)| (name.clone(), format!("{hash:08x}").into()))
             .collect();
-        let manifest = serde_json::Value::Object(manifest).to_string();
+        let manifest = ascii_json(&serde_json::Value::Object(manifest));
         [
             ("name", Attribute::Text(kind.layer().into())),
             ("hash", Attribute::Text("MurmurHash3_32".into())),
             ("conversion", Attribute::Text("uint32_to_float32".into())),
-            ("manifest", Attribute::text(&manifest)),
+            ("manifest", Attribute::Text(manifest)),
         ]
         .map(|(key, value)| (format!("{prefix}/{key}"), value))
         .into()
     }
 }
 
-/// Returns the hash of a name, with a change that makes its bits those of a normal float.
+/// Returns the hash of a name, adjusted so that its bits form a normal float.
 fn hash(name: &str) -> u32 {
     let hash = murmur3::murmur3_32(&mut Cursor::new(name), 0).expect("memory can be read");
     let exponent = hash >> 23 & 0xff;
@@ -224,7 +229,7 @@ mod tests {
 
     #[test]
     fn ranks_are_sorted_by_coverage() {
-        let names = MatteNames { names: (1..=9).map(|i| (i.to_string(), 100 + i)).collect() };
+        let names = MatteNames { names: (1..=9).map(|i| (i, (i.to_string(), 100 + i))).collect() };
         let entries: Vec<Entry> =
             (1..=9).map(|id| (id, if id % 2 == 0 { 5 } else { id })).collect();
         let found = ranks(&entries, 50, &names).map(|[hash, share]| (hash.to_bits() - 100, share));
@@ -236,13 +241,16 @@ mod tests {
 
     #[test]
     fn names_of_several_ids_get_the_id() {
-        let manifest = r#"{"1":"floor","2":"sphere","4":"sphere","3":"sphere.2 é"}"#;
+        let manifest = r#"{"1":"floor","2":"sphere","4":"sphere","3":"sphere.2","9999999":"é"}"#;
         let attributes = vec![("lightbound/objects".into(), Attribute::Text(manifest.into()))];
         let names = MatteNames::of(MatteKind::Object, &attributes);
-        let texts: Vec<&str> = names.names.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(texts, ["floor", "sphere.2", "sphere.2 é", "sphere.4"]);
+        let texts: Vec<&str> = names.names.values().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(texts, ["floor", "sphere.2.2", "sphere.2", "sphere.4", "é"]);
         assert_eq!(names.float(1).to_bits(), hash("floor"));
         assert_eq!(names.float(9).to_bits(), hash("9"));
+        let attributes = names.attributes(MatteKind::Object);
+        let Some((_, Attribute::Text(manifest))) = attributes.last() else { panic!() };
+        assert!(manifest.contains(&format!("\"\\u00e9\":\"{:08x}\"", hash("é"))), "{manifest}");
         assert_eq!(MatteNames::of(MatteKind::Material, &attributes), MatteNames::default());
     }
 }

@@ -110,6 +110,9 @@ function showPlots({ metrics, pictures }) {
   let axis = axes[0];
   const host = make("div");
   const legend = make("ul", { className: "legend" });
+  const save = makeButton("Save the plot as SVG", "Save SVG", () =>
+    savePlot(host.querySelector("svg"), `${metric}-${axis[0]}.svg`),
+  );
   const show = () => {
     const series = seriesNames(pictures).map((name) => ({
       name,
@@ -120,6 +123,7 @@ function showPlots({ metrics, pictures }) {
         .sort(([a], [b]) => a - b),
     }));
     const drawn = series.filter(({ points }) => points.length > 0);
+    save.disabled = drawn.length === 0;
     // The error of an unbiased estimate: its square is inversely proportional to the samples.
     const slope = { relmse: -1, rmse: -0.5 }[metric];
     host.replaceChildren(
@@ -148,9 +152,6 @@ function showPlots({ metrics, pictures }) {
       axis = axes.find(([name]) => name === key);
       show();
     },
-  );
-  const save = makeButton("Save the plot as SVG", "Save SVG", () =>
-    savePlot(host.querySelector("svg"), `${metric}-${axis[0]}.svg`),
   );
   section.append(
     make("h2", {}, "Convergence"),
@@ -276,8 +277,9 @@ class Gallery {
         const reference = loaded[0].pixels;
         pane.images ??= new CaseImages(this.width, this.height, reference, pixels, flip);
       });
-      // The panes share a range.
-      const range = Math.max(...panes.map(({ images }) => images.typicalDifference())) || 1;
+      // The panes share a range, which takes a moment to find.
+      const typical = () => Math.max(...panes.map(({ images }) => images.typicalDifference()));
+      const range = this.view === "difference" ? typical() || 1 : 1;
       for (const pane of panes) pane.canvas.images = [this.paintPane(pane, range)];
       this.stage.redraw();
       this.showProbe();

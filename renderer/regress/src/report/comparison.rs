@@ -23,7 +23,7 @@ pub struct Comparison {
 /// A picture.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Name, unique in the report.
+    /// Name.
     pub name: String,
     /// What has been compared: pictures of a series are joined by a line in plots.
     pub series: String,
@@ -33,7 +33,7 @@ pub struct Picture {
     pub seconds: Option<f64>,
     /// Samples per pixel.
     pub samples: Option<f64>,
-    /// Metrics by name, with whether higher values are better.
+    /// Metrics, each with how its values are ranked.
     pub metrics: Vec<PictureMetric>,
     /// Linear sRGB, row by row from the top.
     pub pixels: Vec<[f32; 3]>,

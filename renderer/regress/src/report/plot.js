@@ -28,7 +28,8 @@ function makeSvg(tag, attributes = {}, ...children) {
 class LogAxis {
   constructor(values, from, to) {
     const [low, high] = [Math.min(...values), Math.max(...values)].map(Math.log10);
-    const margin = Math.max(0.06 * (high - low), 0.05);
+    // At least one tick is within the axis.
+    const margin = Math.max(0.06 * (high - low), 0.16);
     Object.assign(this, { low: low - margin, high: high + margin, from, to });
   }
 

@@ -26,6 +26,11 @@ impl Device {
         let device = Device { library, handle, memory: Box::default() };
         // Without a device, Embree returns the error of the current thread.
         device.check("creating a device")?;
+        // Earlier versions have the same functions with other parameters.
+        let [major, minor, patch] = device.version();
+        if major != 4 {
+            return Err(AccelError::NoEmbree(format!("it has version {major}.{minor}.{patch}")));
+        }
         let counter = from_ref::<AtomicIsize>(&device.memory).cast_mut().cast();
         // SAFETY: the counter is boxed and outlives the handle, see `drop`; the callback only adds
         // to it.

@@ -3,7 +3,7 @@
 //! Names of types, constants and functions are those of the headers, without the prefix `rtc` for
 //! functions and fields.
 
-use crate::accel::{AccelError, EMBREE_VARIABLE};
+use crate::accel::{AccelError, embree_path};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
@@ -178,8 +178,7 @@ impl Library {
     }
 
     fn load() -> Result<Library, String> {
-        let named = std::env::var_os(EMBREE_VARIABLE).filter(|path| !path.is_empty());
-        let names = match named {
+        let names = match embree_path() {
             Some(path) => vec![path],
             None => NAMES.iter().map(Into::into).collect(),
         };

@@ -149,15 +149,15 @@ impl Embree {
 /// single rays even if the rays diverge.
 const MAX_SMALL_SCENE_ELEMENTS: u64 = 1000;
 
-/// Returns the instruction set that Embree selects, which its native packet width and the CPU tell.
+/// Returns the instruction set that Embree selects, derived from its native packet width and the
+/// CPU's features. Builds of Embree without AVX2 are not distinguished.
 fn instruction_set(width: usize) -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    let has_avx2 = is_x86_feature_detected!("avx2");
     #[cfg(not(target_arch = "x86_64"))]
-    let has_avx2 = false;
+    return "neon";
+    #[cfg(target_arch = "x86_64")]
     match width {
         16 => "avx512",
-        8 if has_avx2 => "avx2",
+        8 if is_x86_feature_detected!("avx2") => "avx2",
         8 => "avx",
         _ => "sse",
     }

@@ -1,17 +1,18 @@
 //! `lightbound bench`: renders a scene with several configurations for equal times or samples, and
 //! compares the images with a reference.
 
+use super::compare::RenderCost;
 use super::console::{self, Console, count, duration};
 use super::interrupt::{Interrupt, Stage};
-use super::output::is_stream;
+use super::output::{OutputFile, is_stream};
 use super::render::parse_seconds;
 use super::{Error, Exit, compare, input, parse_render};
-use lightbound_image::layers::COLOUR;
+use lightbound_image::layers::{COLOUR, decode_layers};
 use lightbound_image::{ImageError, Problem};
 use lightbound_regress::report::Report;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
-use std::process;
+use std::process::{self, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use toml::de::{DeTable, DeValue};
@@ -28,8 +29,9 @@ Examples:
   lightbound bench town.pbrt --configs FILE.toml --spp 4,16,64 --reference r.exr \\
       --report town -- --resolution 640x360 --threads 4
 
-The configurations take turns: all are rendered for the first time, then for the next. The images
-are DIR/images/NAME-4s.exr or NAME-16spp.exr, and DIR/index.html is the page of
+The configurations take turns: all are rendered for the first time, then for the next. Their seed
+differs from that of the reference, unless --seed is one of their options. The images are
+DIR/images/NAME-4s.exr or NAME-16spp.exr, and DIR/index.html is the page of
 `lightbound compare --report DIR`, which can be written again from them.";
 
 /// Options of `bench`.
@@ -44,7 +46,7 @@ pub struct Args {
     pub configs: PathBuf,
 
     /// Render each configuration for these times, including training; loading does not count
-    #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = parse_seconds, required_unless_present = "spp")]
+    #[arg(long, value_name = "S,S,…", value_delimiter = ',', value_parser = parse_seconds)]
     pub seconds: Vec<Duration>,
 
     /// Render each configuration with these numbers of samples per pixel
@@ -75,7 +77,7 @@ struct Config {
 }
 
 /// Ends a rendering.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Limit {
     Time(Duration),
     Samples(u32),
@@ -107,12 +109,28 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         ));
     }
     let configs = read_configs(&args.configs)?;
+    if args.seconds.is_empty() && args.spp.is_empty() {
+        return Err(Error::option(
+            "neither times nor numbers of samples are given",
+            "add --seconds 1,2,4 or --spp 16,64",
+        ));
+    }
     // Fail before anything is rendered.
-    input::srgb_layers(&args.reference, |layer| layer.name == COLOUR)?;
+    let reference = input::image_data(&args.reference)?;
+    let size = colour_size(&args.reference, &reference)?;
+    let seed = RenderCost::read(&args.reference, &reference).seed.map_or(1, |seed| seed ^ 1);
     Report::open(&args.report)?;
     let folder = args.report.join("images");
+    let runs = runs(args, &configs, &folder, seed)?;
+    if let Some(run) =
+        runs.iter().find(|run| OutputFile::File(run.image.clone()).is_same_file(&args.reference))
+    {
+        return Err(Error::option(
+            format!("the reference would be overwritten as `{}`", run.image.display()),
+            "name another folder with --report",
+        ));
+    }
     std::fs::create_dir_all(&folder).map_err(|cause| write_error(&folder, cause))?;
-    let runs = runs(args, &configs, &folder)?;
     let (console, interrupt) = (Console::new(false), Interrupt::install(true));
     interrupt.enter(Stage::Testing, None);
     let seconds =
@@ -120,22 +138,61 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let time = if time.is_zero() { String::new() } else { format!(", {}", duration(time)) };
     console.info(&format!("{} to render{time}", count(runs.len() as u64, "image")));
+    let mut images = Vec::new();
     for (i, run) in runs.iter().enumerate() {
         console.info(&format!("{} of {}: {}", i + 1, runs.len(), run.title));
-        if !render(run, &interrupt)? {
-            console::print("interrupted: the finished images are kept");
-            return Ok(interrupt.exit());
+        match render(run, &interrupt)? {
+            Outcome::Done => images.push(run.image.clone()),
+            // Its message is printed, and the others are still worth comparing.
+            Outcome::Failed(status) => {
+                console::print(&format!("failed: {} ({status})", run.title));
+                continue;
+            }
+            Outcome::Interrupted => {
+                // It has fewer samples than its name says.
+                let _ = std::fs::remove_file(&run.image);
+                console::print("interrupted: the finished images are kept");
+                return Ok(interrupt.exit());
+            }
+        }
+        let rendered = colour_size(&run.image, &input::image_data(&run.image)?)?;
+        if rendered != size {
+            let [[w, h], [x, y]] = [rendered, size];
+            return Err(Error::option(
+                format!(
+                    "{} has {w} × {h} pixels, and the reference {x} × {y}",
+                    run.image.display()
+                ),
+                "render the reference with the same options, or add --resolution after --",
+            ));
         }
     }
-    let images = runs.into_iter().map(|run| run.image).collect();
+    let are_all_done = images.len() == runs.len();
+    if images.is_empty() {
+        return Ok(Exit::InvalidInput);
+    }
     let page = compare::Args::page(images, args.reference.clone(), args.report.clone());
-    compare::compare_images(&page)
+    let exit = compare::compare_images(&page)?;
+    Ok(if are_all_done { exit } else { Exit::InvalidInput })
+}
+
+/// The width and the height of the colours of an image in pixels.
+fn colour_size(path: &Path, data: &[u8]) -> Result<[usize; 2], Error> {
+    let image = decode_layers(input::name(path), data).map_err(Error::Image)?;
+    let window = image.get(COLOUR).or(image.layers.first()).map(|layer| layer.data_window);
+    let window = window.unwrap_or(image.display_window);
+    Ok([window.width(), window.height()])
 }
 
 /// All renderings: those with the first limit, then those with the next.
-fn runs(args: &Args, configs: &[Config], folder: &Path) -> Result<Vec<Run>, Error> {
+fn runs(args: &Args, configs: &[Config], folder: &Path, seed: u32) -> Result<Vec<Run>, Error> {
     let times = args.seconds.iter().map(|time| Limit::Time(*time));
-    let limits: Vec<Limit> = times.chain(args.spp.iter().map(|n| Limit::Samples(*n))).collect();
+    let mut limits: Vec<Limit> = Vec::new();
+    for limit in times.chain(args.spp.iter().map(|n| Limit::Samples(*n))) {
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    }
     let pairs = limits.iter().flat_map(|limit| configs.iter().map(move |config| (config, *limit)));
     pairs
         .map(|(config, limit)| {
@@ -143,9 +200,11 @@ fn runs(args: &Args, configs: &[Config], folder: &Path) -> Result<Vec<Run>, Erro
             let mut arguments = vec!["render".into(), args.scene.display().to_string()];
             arguments.extend(args.render.iter().chain(&config.options).cloned());
             check(&arguments, config, limit)?;
+            // Options of the configuration replace these. Equal seeds would make errors depend on
+            // the samples that an image has in common with the reference.
+            arguments.splice(2..2, ["--seed".into(), seed.to_string()]);
             match limit {
                 Limit::Time(time) => {
-                    // A number of samples of the configuration replaces this one.
                     let spp = ["--spp".into(), MAX_SPP.to_string()];
                     arguments.splice(2..2, spp);
                     arguments.extend(["--time-limit".into(), time.as_secs_f64().to_string()]);
@@ -190,11 +249,18 @@ fn check(arguments: &[String], config: &Config, limit: Limit) -> Result<(), Erro
     }
 }
 
-/// Renders an image in a process of its own, so that runs do not share memory. Returns false if it
-/// was interrupted.
-fn render(run: &Run, interrupt: &Interrupt) -> Result<bool, Error> {
+/// How a rendering ended.
+enum Outcome {
+    Done,
+    /// It has printed why.
+    Failed(ExitStatus),
+    Interrupted,
+}
+
+/// Renders an image in a process of its own, so that runs do not share memory.
+fn render(run: &Run, interrupt: &Interrupt) -> Result<Outcome, Error> {
     let failed = |cause: String| {
-        Error::option(format!("{}: {cause}", run.title), "see the message above, if there is one")
+        Error::option(format!("{}: {cause}", run.title), "check the memory and limits of processes")
     };
     let program = std::env::current_exe().map_err(|cause| failed(cause.to_string()))?;
     let mut child = process::Command::new(program)
@@ -213,11 +279,11 @@ fn render(run: &Run, interrupt: &Interrupt) -> Result<bool, Error> {
         }
         std::thread::sleep(Duration::from_millis(20));
     };
-    match (interrupt.stop().load(Ordering::Relaxed), status.success()) {
-        (true, _) => Ok(false),
-        (false, true) => Ok(true),
-        (false, false) => Err(failed(format!("the rendering failed ({status})"))),
-    }
+    Ok(match (interrupt.stop().load(Ordering::Relaxed), status.success()) {
+        (true, _) => Outcome::Interrupted,
+        (false, true) => Outcome::Done,
+        (false, false) => Outcome::Failed(status),
+    })
 }
 
 /// Reads the configurations, in the order of the file.

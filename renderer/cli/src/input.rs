@@ -52,14 +52,9 @@ pub fn layers(path: &Path) -> Result<Layers, Error> {
     decode_layers(name(path), &image_data(path)?).map_err(Error::Image)
 }
 
-/// Reads all layers of an image, with colours of the `selected` layers in linear sRGB, whatever
-/// primaries the file states. Warns about those that cannot be converted.
-pub fn srgb_layers(path: &Path, selected: impl Fn(&Layer) -> bool) -> Result<Layers, Error> {
-    srgb_layers_of(path, &image_data(path)?, selected)
-}
-
-/// Like [`srgb_layers`], for the content of a file.
-pub fn srgb_layers_of(
+/// Decodes all layers of the image file `data`, with colours of the `selected` layers in linear
+/// sRGB, whatever primaries the file states. Warns about those that cannot be converted.
+pub fn srgb_layers(
     path: &Path,
     data: &[u8],
     selected: impl Fn(&Layer) -> bool,

@@ -92,7 +92,12 @@ struct Job {
 /// Runs the command.
 pub fn run(command: &Command) -> Result<Exit, Error> {
     let text = match command {
-        Command::Slurm(args) => shell::slurm(&Job::new(&args.job)?, &args.sbatch),
+        Command::Slurm(args) => {
+            if shlex::split(&args.sbatch).is_none() {
+                return Err(Error::option("--sbatch has an unclosed quote", "close it"));
+            }
+            shell::slurm(&Job::new(&args.job)?, &args.sbatch)
+        }
         Command::Openjd(args) => openjd::template(&Job::new(args)?)?,
         Command::Commands(args) => shell::commands(&Job::new(args)?),
     };
@@ -142,6 +147,12 @@ impl Job {
             return Err(Error::option(
                 "--frames, --crop and --denoise cannot be used in parts",
                 "submit a job for each frame; crop and denoise the merged image",
+            ));
+        }
+        if let Some(spp) = parsed.spp.filter(|spp| *spp < args.parts) {
+            return Err(Error::option(
+                format!("{} parts are more than the {spp} samples of a pixel", args.parts),
+                "use fewer parts, or raise --spp",
             ));
         }
         if parsed.tev.is_some() {

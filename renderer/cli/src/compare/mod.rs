@@ -14,11 +14,12 @@ use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
-use lightbound_image::layers::{Layer, Layers};
+use lightbound_image::layers::{COLOUR, Layer, Layers};
 use lightbound_regress::report::Report;
 use limit::Limit;
 use result::{CompareResult, Request};
-use several::{Compared, RenderCost};
+use several::Compared;
+pub use several::RenderCost;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -273,13 +274,25 @@ pub fn compare_images(args: &Args) -> Result<Exit, Error> {
     let mut compared = Vec::new();
     for path in images {
         let data = input::image_data(path)?;
-        let a = input::srgb_layers_of(path, &data, selected)?;
-        let b = match &b {
-            Some(layers) => layers,
-            None => b.insert(input::srgb_layers(reference, selected)?),
+        let a = input::srgb_layers(path, &data, selected)?;
+        let (b, reference_cost) = match &b {
+            Some(read) => read,
+            None => {
+                let data = input::image_data(reference)?;
+                let layers = input::srgb_layers(reference, &data, selected)?;
+                b.insert((layers, RenderCost::read(reference, &data)))
+            }
         };
-        let result = compare(args, [path, reference], a, b.clone(), heatmap.as_ref())?;
-        compared.push(Compared { path: path.clone(), cost: RenderCost::read(path, &data), result });
+        let mut result = compare(args, [path, reference], a, b.clone(), heatmap.as_ref())?;
+        let cost = RenderCost::read(path, &data);
+        if cost.has_seed_of(reference_cost) {
+            result.remarks.push(
+                "it has the scene and the seed of the reference, so that both have samples in \
+                 common, and errors are too small; render one of them with another --seed"
+                    .into(),
+            );
+        }
+        compared.push(Compared { path: path.clone(), cost, result });
     }
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
@@ -293,14 +306,6 @@ pub fn compare_images(args: &Args) -> Result<Exit, Error> {
         };
         output::to_stdout(text.as_bytes())?;
     }
-    if let Some(page) = page {
-        let index = page.write_comparison(&several::comparison(reference, &compared)?);
-        let index = index.map_err(|cause| Error::Write {
-            cause,
-            help: "free some space, or name another folder with --report".into(),
-        })?;
-        Console::new(args.quiet).info(&format!("report: {}", index.display()));
-    }
     let mut exit = Exit::Success;
     for Compared { path, result, .. } in &compared {
         for failure in &result.failures {
@@ -309,6 +314,15 @@ pub fn compare_images(args: &Args) -> Result<Exit, Error> {
             console::print(&format!("failed: {name}{failure}"));
             exit = Exit::Failed;
         }
+    }
+    let has_colours = |compared: &Compared| compared.result.layer(COLOUR).is_some();
+    if let Some(page) = page.filter(|_| exit == Exit::Success || compared.iter().any(has_colours)) {
+        let index = page.write_comparison(&several::comparison(reference, &compared)?);
+        let index = index.map_err(|cause| Error::Write {
+            cause,
+            help: "free some space, or name another folder with --report".into(),
+        })?;
+        Console::new(args.quiet).info(&format!("report: {}", index.display()));
     }
     Ok(exit)
 }

@@ -172,6 +172,11 @@ fn undefined_metrics(pair: &Pair, requested: &BTreeSet<Metric>) -> Option<String
 }
 
 impl CompareResult {
+    /// The compared layer with a name.
+    pub fn layer(&self, name: &str) -> Option<&LayerResult> {
+        self.layers.iter().find(|layer| layer.pair.name == name)
+    }
+
     /// Compares all pairs.
     pub fn new(pairs: Pairs, request: &Request) -> CompareResult {
         let mut result =

@@ -24,16 +24,26 @@ pub struct Compared {
     pub result: CompareResult,
 }
 
-/// Rendering time and samples per pixel of an image, where its file states them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Rendering time, samples per pixel and seed of an image, where its file states them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderCost {
     /// Rendering time in seconds.
     pub seconds: Option<f64>,
     /// Samples per pixel, midway between the fewest and the most.
     pub samples: Option<f64>,
+    /// Seed of the random numbers.
+    pub seed: Option<u32>,
+    /// Hash of the scene.
+    scene: Option<String>,
 }
 
 impl RenderCost {
+    /// Returns whether two images were rendered with the same random numbers.
+    pub fn has_seed_of(&self, other: &RenderCost) -> bool {
+        let key = |cost: &RenderCost| cost.seed.zip(cost.scene.clone());
+        key(self).is_some_and(|seed| Some(seed) == key(other))
+    }
+
     /// Reads the attributes of an image that `lightbound render` wrote.
     pub fn read(path: &Path, data: &[u8]) -> RenderCost {
         let attributes =
@@ -43,10 +53,16 @@ impl RenderCost {
             Some(Attribute::Int(n)) => Some(f64::from(*n)),
             _ => None,
         };
+        let text = |name: &str| match attributes.get(&format!("lightbound/{name}")) {
+            Some(Attribute::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
         let counts = number("minSamples").zip(number("maxSamples"));
         RenderCost {
             seconds: number("renderSeconds"),
             samples: counts.map(|(min, max)| 0.5 * (min + max)),
+            seed: text("seed").and_then(|seed| seed.parse().ok()),
+            scene: text("sceneHash").map(str::to_owned),
         }
     }
 }
@@ -78,9 +94,7 @@ pub fn text(reference: &Path, images: &[Compared]) -> String {
         let rows: Vec<(usize, &LayerResult)> = images
             .iter()
             .enumerate()
-            .filter_map(|(i, image)| {
-                Some((i, image.result.layers.iter().find(|l| l.pair.name == layer)?))
-            })
+            .filter_map(|(i, image)| Some((i, image.result.layer(layer)?)))
             .collect();
         let metrics = metrics_of(rows.iter().map(|(_, layer)| *layer));
         let area = rows[0].1.pair.area;
@@ -89,7 +103,7 @@ pub fn text(reference: &Path, images: &[Compared]) -> String {
         let heads: String = metrics.iter().map(|m| format!("{:>column$}", m.name())).collect();
         line(format!("{:width$}{:>10}{:>10}{heads}", "", "seconds", "samples"));
         for (i, layer) in rows {
-            let RenderCost { seconds, samples } = images[i].cost;
+            let RenderCost { seconds, samples, .. } = images[i].cost;
             let [seconds, samples] =
                 [seconds, samples].map(|x| x.map_or("-".into(), |x| format!("{x:.4}")));
             let values: String = metrics
@@ -157,12 +171,8 @@ pub fn json(reference: &Path, images: &[Compared]) -> String {
 /// # Errors
 /// If there is none, or if they differ in size.
 pub fn comparison(reference: &Path, images: &[Compared]) -> Result<Comparison, Error> {
-    let compared: Vec<(&Compared, &LayerResult)> = images
-        .iter()
-        .filter_map(|image| {
-            Some((image, image.result.layers.iter().find(|l| l.pair.name == COLOUR)?))
-        })
-        .collect();
+    let compared: Vec<(&Compared, &LayerResult)> =
+        images.iter().filter_map(|image| Some((image, image.result.layer(COLOUR)?))).collect();
     let Some((_, first)) = compared.first() else {
         return Err(Error::option(
             "--report needs colours, which were not compared",

@@ -185,6 +185,7 @@ pub fn run(args: &Args, frames: &FrameRange) -> Result<Exit, Error> {
             return Ok(session.interrupt.exit());
         }
         session.console.frame(*frame, index + 1, frames.len(), &args.scene);
+        session.is_later_frame.set(index > 0);
         exit = render_scene(&session, &input::scene(&args.scene)?, &[], args)?;
     }
     Ok(exit)

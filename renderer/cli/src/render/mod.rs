@@ -43,6 +43,7 @@ pub use path::PathArgs;
 use result::{RenderResult, attributes, full_block};
 pub use result::{bound_violation_warning, film_warnings, sample_counts};
 pub use shader_profile::ShaderProfileArgs;
+use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -301,6 +302,8 @@ struct Session {
     interrupt: Interrupt,
     /// Number of threads.
     threads: usize,
+    /// Whether frames of the sequence were rendered before.
+    is_later_frame: Cell<bool>,
 }
 
 impl Session {
@@ -308,7 +311,12 @@ impl Session {
     fn start(args: &Args) -> Result<Session, Error> {
         let console = Console::with_progress(args.quiet, args.progress);
         let interrupt = Interrupt::install(args.quiet);
-        Ok(Session { console, interrupt, threads: prepare(args)? })
+        Ok(Session {
+            console,
+            interrupt,
+            threads: prepare(args)?,
+            is_later_frame: Cell::new(false),
+        })
     }
 }
 
@@ -319,7 +327,7 @@ fn render_scene(
     shaders: &[NamedShader],
     args: &Args,
 ) -> Result<Exit, Error> {
-    let Session { console, ref interrupt, threads } = *session;
+    let Session { console, ref interrupt, threads, .. } = *session;
     interrupt.enter(Stage::Loading, None);
     args.gltf.check(&args.scene)?;
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
@@ -390,6 +398,7 @@ fn render_scene(
         threads,
         image_file: &image_file,
         denoised: denoised.as_ref(),
+        is_later_frame: session.is_later_frame.get(),
     };
     let Some((result, destination)) = job.run(console, interrupt)? else {
         if stats_file.is_some() {
@@ -457,6 +466,8 @@ struct RenderJob<'a> {
     threads: usize,
     image_file: &'a ImageFile,
     denoised: Option<&'a DenoisedFile>,
+    /// Whether frames of the sequence were rendered before.
+    is_later_frame: bool,
 }
 
 impl<'a> RenderJob<'a> {
@@ -498,7 +509,14 @@ impl<'a> RenderJob<'a> {
         let name = self.image_file.output.name().display().to_string();
         let viewer =
             args.tev.as_deref().map(|address| Viewer::connect(address, name, settings.window));
-        let viewer = viewer.transpose()?;
+        let viewer = match viewer.transpose() {
+            // A viewer may be closed while a sequence is rendered.
+            Err(error) if self.is_later_frame => {
+                console::warn(&error);
+                None
+            }
+            viewer => viewer?,
+        };
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
         let options = RenderOptions {

@@ -7,10 +7,9 @@
 use super::super::Error;
 use lightbound_image::Window;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::JoinHandle;
 use std::time::Duration;
 use tev_client::{PacketCreateImage, PacketUpdateImage, TevClient};
 
@@ -18,15 +17,13 @@ use tev_client::{PacketCreateImage, PacketUpdateImage, TevClient};
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:14158";
 
 /// Time after which a viewer that does not respond is given up.
-const TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 const CHANNELS: [&str; 3] = ["R", "G", "B"];
 
 /// A connection to the viewer.
 pub struct Viewer {
     shared: Arc<Shared>,
-    /// The thread that sends tiles, until it is done.
-    sender: Mutex<Option<JoinHandle<io::Result<()>>>>,
     address: String,
 }
 
@@ -37,12 +34,17 @@ struct Shared {
     changed: Condvar,
 }
 
+/// A tile and its pixels, row by row.
+type Tile = (Window, Vec<[f32; 3]>);
+
 #[derive(Default)]
 struct Waiting {
     /// Pixels by the position of their tile, row and column.
-    tiles: BTreeMap<(u32, u32), (Window, Vec<[f32; 3]>)>,
+    tiles: BTreeMap<(u32, u32), Tile>,
     /// Whether no tile will follow, or none can be sent.
     is_closed: bool,
+    /// How the thread that sends tiles ended.
+    result: Option<io::Result<()>>,
 }
 
 impl Shared {
@@ -81,12 +83,14 @@ impl Viewer {
         })?;
         let shared = Arc::new(Shared::default());
         let tiles = Arc::clone(&shared);
-        let sender = std::thread::spawn(move || {
+        std::thread::spawn(move || {
             let result = send_all(client, &tiles, &image, window);
-            tiles.lock().is_closed = true;
-            result
+            let mut waiting = tiles.lock();
+            waiting.is_closed = true;
+            waiting.result = Some(result);
+            tiles.changed.notify_all();
         });
-        Ok(Viewer { shared, sender: Mutex::new(Some(sender)), address })
+        Ok(Viewer { shared, address })
     }
 
     /// Shows the pixels of a tile, in linear sRGB, as soon as possible.
@@ -94,19 +98,33 @@ impl Viewer {
         let mut waiting = self.shared.lock();
         if !waiting.is_closed {
             waiting.tiles.insert((tile.y0, tile.x0), (tile, pixels));
-            self.shared.changed.notify_one();
+            self.shared.changed.notify_all();
         }
     }
 
-    /// Waits until the viewer has all tiles, and ends the connection. An error says why the viewer
-    /// lacks some.
+    /// Waits a moment until the viewer has all tiles. An error says why it lacks some.
     pub fn finish(&self) -> Result<(), String> {
-        self.shared.lock().is_closed = true;
-        self.shared.changed.notify_one();
-        let sender = self.sender.lock().expect("no thread panics while it holds it").take();
-        let result = sender.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));
-        let address = &self.address;
-        result.map_err(|cause| format!("the viewer at {address} shows an older image: {cause}"))
+        let mut waiting = self.shared.lock();
+        waiting.is_closed = true;
+        self.shared.changed.notify_all();
+        let is_sending = |waiting: &mut Waiting| waiting.result.is_none();
+        let (mut waiting, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(waiting, TIMEOUT, is_sending)
+            .expect("no thread panics while it holds the tiles");
+        let cause = match waiting.result.take() {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(cause))
+                if !matches!(cause.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+            {
+                cause.to_string()
+            }
+            _ => "it does not read what is sent".into(),
+        };
+        // A slow viewer gets no more.
+        waiting.tiles.clear();
+        Err(format!("the viewer at {} lacks a part of the image: {cause}", self.address))
     }
 }
 
@@ -160,6 +178,21 @@ mod tests {
     use super::*;
     use std::io::Read;
     use std::net::TcpListener;
+
+    #[test]
+    fn viewers_that_do_not_read_are_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let window = Window { x0: 0, y0: 0, x1: 4096, y1: 4096 };
+        let viewer = Viewer::connect(&address, "a".into(), window).unwrap();
+        // More than the buffers of the system.
+        for y0 in (0..4096).step_by(256) {
+            let tile = Window { y0, y1: y0 + 256, ..window };
+            viewer.show(tile, vec![[0.5; 3]; 256 * 4096]);
+        }
+        let error = viewer.finish().unwrap_err();
+        assert!(error.contains("does not read"), "{error}");
+    }
 
     #[test]
     fn viewers_that_end_do_not_stop_the_rendering() {

@@ -76,7 +76,7 @@ fn errors_are_found_before_anything_is_rendered() {
             "`b`: invalid value 'none'",
         ),
         ("# A\nb = 1", vec!["--spp", "1"], vec![], "configs.toml:2: the options of `b`"),
-        ("path = ''", vec![], vec![], "--seconds"),
+        ("path = ''", vec![], vec![], "--seconds 1,2,4 or --spp 16,64"),
         ("path = ''", vec!["--seconds", "0"], vec![], "above 0"),
     ] {
         let dir = folder(configs);
@@ -88,4 +88,46 @@ fn errors_are_found_before_anything_is_rendered() {
     fs::remove_file(dir.path("reference.exr")).unwrap();
     let command = run(&dir, &arguments(&["--spp", "1"], &[]));
     command.code(2).stderr(contains("reference.exr: cannot be read").and(contains("1 of").not()));
+}
+
+#[test]
+fn images_have_another_seed_than_the_reference() {
+    let dir = folder(CONFIGS);
+    run(&dir, &arguments(&["--spp", "1"], &[])).success().stdout(contains("the seed of").not());
+    let same = contains("page/images/ao-1spp.exr: it has the scene and the seed of the reference");
+    run(&dir, &arguments(&["--spp", "1"], &["--seed", "0"])).success().stdout(same);
+}
+
+#[test]
+fn images_of_another_size_than_the_reference_are_an_error_at_once() {
+    let dir = folder(CONFIGS);
+    let command = run(&dir, &arguments(&["--spp", "1,2"], &["--resolution", "20x10"])).code(2);
+    let sizes = contains("path-1spp.exr has 20 × 10 pixels, and the reference 24 × 16");
+    command.stderr(sizes.and(contains("2 of 4").not()));
+}
+
+#[test]
+fn configurations_that_fail_do_not_stop_the_others() {
+    let dir = folder("bad = '--environment nope.exr'\ngood = ''\n");
+    let output = run(&dir, &arguments(&["--spp", "1"], &[])).code(2).get_output().clone();
+    let (stdout, stderr) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
+    let stderr = stderr.unwrap();
+    assert!(stderr.contains("nope.exr") && stderr.contains("failed: bad, 1spp"), "{stderr}");
+    assert!(stdout.unwrap().contains("good-1spp.exr"));
+    assert!(dir.path("page/index.html").exists());
+    // The image of a run is not the reference of the next.
+    let image = "page/images/good-1spp.exr";
+    let again = [
+        "bench",
+        "scene.pbrt",
+        "-c",
+        "configs.toml",
+        "-r",
+        image,
+        "--report",
+        "page",
+        "--spp",
+        "1",
+    ];
+    run(&dir, &again).code(2).stderr(contains("would be overwritten"));
 }

@@ -146,10 +146,17 @@ fn invalid_jobs_are_errors() {
         (&["--parts", "2", "-o", "a.exr", "--", "--sample-range", "0..1"], "cannot be used with"),
         (&["--parts", "2", "-o", "a.exr", "--", "--stats", "a.json"], "would share the file"),
         (&["--parts", "2", "-o", "a.exr", "--", "--environment", "a.exr"], "a.exr is relative"),
+        (
+            &["--parts", "9", "-o", "a.exr", "--", "--spp", "8"],
+            "9 parts are more than the 8 samples",
+        ),
+        (&["--parts", "2", "-o", "a.exr", "--", "--tev"], "--tev cannot be used in parts"),
     ] {
         let mut command = lightbound(&["submit", "commands", "scene.pbrt"]);
         assert_input_error(command.args(arguments).current_dir(dir.root()), &[part]);
     }
+    let quote = ["submit", "slurm", "scene.pbrt", "--parts", "2", "-o", "a.exr", "--sbatch", "'a"];
+    assert_input_error(lightbound(&quote).current_dir(dir.root()), &["an unclosed quote"]);
     let mut command = lightbound(&["submit", "commands", "no.pbrt", "--parts", "2", "-o", "a.exr"]);
     assert_input_error(command.current_dir(dir.root()), &["cannot read the scene no.pbrt"]);
     let mut command = dir.render(&["--part", "3/8", "--spp", "4", "-o", "a.exr"]);

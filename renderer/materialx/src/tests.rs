@@ -399,6 +399,23 @@ fn smooth_metal_has_a_sampler() {
 }
 
 #[test]
+fn unknown_inputs_of_surfaces_are_a_warning() {
+    let text = "<materialx>\n<standard_surface name=\"s\" type=\"surfaceshader\">\n\
+        <input name=\"base_colour\" type=\"color3\" value=\"1, 0, 0\"/>\n\
+        <input name=\"puddle\" type=\"float\" value=\"0.5\"/></standard_surface></materialx>";
+    let warnings = convert(text).unwrap().warnings;
+    let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "test.mtlx:3: <standard_surface> \"s\" has no input \"base_colour\" (did you mean \
+             \"base_color\"?); fallback: no effect",
+            "test.mtlx:4: <standard_surface> \"s\" has no input \"puddle\"; fallback: no effect",
+        ]
+    );
+}
+
+#[test]
 fn what_is_ignored_is_a_warning() {
     let text = "<materialx>\n<open_pbr_surface name=\"s\" type=\"surfaceshader\">\n\
         <input name=\"emission_luminance\" type=\"float\" value=\"10\"/>\n\

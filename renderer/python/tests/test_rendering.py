@@ -153,8 +153,10 @@ def test_exception_in_progress_ends_the_rendering():
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_ctrl_c_ends_the_rendering():
+    # A shell may have started the tests in the background, where SIGINT is ignored.
     code = f"""
-import lightbound
+import lightbound, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 scene = lightbound.parse({SPHERE!r}, shaders={{"half.wgsl": {DIFFUSE!r}}})
 lightbound.render(scene, spp=1 << 20, progress=lambda _: print("rendering", flush=True))
 """

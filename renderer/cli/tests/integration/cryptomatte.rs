@@ -149,3 +149,25 @@ fn hashes_are_neither_averaged_nor_converted() {
         Mattes::read(&dir, "b.exr", "CryptoObject").pixels
     );
 }
+
+#[test]
+fn shapes_are_named_after_their_files() {
+    let world = r#"
+        Film "rgb" "integer xresolution" 8 "integer yresolution" 8
+        Camera "perspective"
+        WorldBegin
+        LightSource "infinite"
+        Translate 0 0 3
+        Shape "plymesh" "string filename" "meshes/Old wall.v2.ply"
+    "#;
+    let dir = SceneDir::with_scene(world);
+    std::fs::create_dir(dir.path("meshes")).unwrap();
+    let mesh = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n\
+        property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n\
+        -1 -1 0\n1 -1 0\n0 1 0\n3 0 1 2\n";
+    std::fs::write(dir.path("meshes/Old wall.v2.ply"), mesh).unwrap();
+    dir.render(&["-q", "--spp", "1", "--layers", "cryptomatte", "-o", "a.exr"]).assert().success();
+    let objects = Mattes::read(&dir, "a.exr", "CryptoObject");
+    assert_eq!(objects.names.keys().collect::<Vec<_>>(), ["Old wall.v2"]);
+    assert!(objects.matte("Old wall.v2").contains(&1.0));
+}

@@ -28,21 +28,66 @@ pub(crate) struct Surface {
 /// Converts a surface with these inputs.
 type Conversion = fn(&mut Inputs) -> Result<Surface, Error>;
 
-/// Surfaces by their category.
-const SURFACES: [(&str, Conversion); 5] = [
-    ("open_pbr_surface", open_pbr::surface),
-    ("standard_surface", standard::surface),
-    ("gltf_pbr", gltf::surface),
-    ("UsdPreviewSurface", usd::surface),
-    ("disney_principled", disney::surface),
+/// Surfaces by their category, and the names of their inputs in the definitions of MaterialX 1.39.
+const SURFACES: [(&str, Conversion, &str); 5] = [
+    (
+        "open_pbr_surface",
+        open_pbr::surface,
+        "base_weight base_color base_diffuse_roughness base_metalness specular_weight \
+         specular_color specular_roughness specular_ior specular_roughness_anisotropy \
+         transmission_weight transmission_color transmission_depth transmission_scatter \
+         transmission_scatter_anisotropy transmission_dispersion_scale \
+         transmission_dispersion_abbe_number subsurface_weight subsurface_color \
+         subsurface_radius subsurface_radius_scale subsurface_scatter_anisotropy fuzz_weight \
+         fuzz_color fuzz_roughness coat_weight coat_color coat_roughness \
+         coat_roughness_anisotropy coat_ior coat_darkening thin_film_weight \
+         thin_film_thickness thin_film_ior emission_luminance emission_color geometry_opacity \
+         geometry_thin_walled geometry_normal geometry_coat_normal geometry_tangent \
+         geometry_coat_tangent",
+    ),
+    (
+        "standard_surface",
+        standard::surface,
+        "base base_color diffuse_roughness metalness specular specular_color \
+         specular_roughness specular_IOR specular_anisotropy specular_rotation transmission \
+         transmission_color transmission_depth transmission_scatter \
+         transmission_scatter_anisotropy transmission_dispersion transmission_extra_roughness \
+         subsurface subsurface_color subsurface_radius subsurface_scale subsurface_anisotropy \
+         sheen sheen_color sheen_roughness coat coat_color coat_roughness coat_anisotropy \
+         coat_rotation coat_IOR coat_normal coat_affect_color coat_affect_roughness \
+         thin_film_thickness thin_film_IOR emission emission_color opacity thin_walled normal \
+         tangent",
+    ),
+    (
+        "gltf_pbr",
+        gltf::surface,
+        "base_color metallic roughness normal tangent occlusion transmission specular \
+         specular_color ior alpha alpha_mode alpha_cutoff iridescence iridescence_ior \
+         iridescence_thickness sheen_color sheen_roughness clearcoat clearcoat_roughness \
+         clearcoat_normal emissive emissive_strength thickness attenuation_distance \
+         attenuation_color anisotropy_strength anisotropy_rotation dispersion",
+    ),
+    (
+        "UsdPreviewSurface",
+        usd::surface,
+        "diffuseColor emissiveColor useSpecularWorkflow specularColor metallic roughness \
+         clearcoat clearcoatRoughness opacity opacityMode opacityThreshold ior normal \
+         displacement occlusion",
+    ),
+    (
+        "disney_principled",
+        disney::surface,
+        "baseColor metallic roughness anisotropic specular specularTint sheen sheenTint \
+         clearcoat clearcoatGloss specTrans ior subsurface subsurfaceDistance",
+    ),
 ];
 
 /// Converts the surface of a node.
 pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, Error> {
     let document = g.document;
     let category = document.category(node);
-    let Some((_, convert)) = SURFACES.iter().find(|(name, _)| *name == category) else {
-        let names: Vec<&str> = SURFACES.iter().map(|(name, _)| *name).collect();
+    let Some((_, convert, inputs)) = SURFACES.iter().find(|(name, ..)| *name == category) else {
+        let names: Vec<&str> = SURFACES.iter().map(|(name, ..)| *name).collect();
         let help = match category {
             "surface_unlit" => {
                 "use AreaLightSource for a shape that emits light, and a black diffuse material"
@@ -53,7 +98,28 @@ pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, 
         let label = document.label(node);
         return Err(document.error(node, format!("the surface {label} is not supported"), help));
     };
+    warn_of_unknown_inputs(g, node, inputs);
     convert(&mut Inputs { g, scope, node })
+}
+
+/// Warns about inputs of a surface that are not among those with the given names.
+fn warn_of_unknown_inputs(g: &mut Graph, node: Id, names: &str) {
+    let document = g.document;
+    for input in document.inputs(node) {
+        let name = document.name(input);
+        if names.split(' ').any(|known| known == name) {
+            continue;
+        }
+        let close = names.split(' ').map(|known| (strsim::levenshtein(name, known), known)).min();
+        let suggestion = match close {
+            Some((distance, known)) if distance <= name.len().div_ceil(3) => {
+                format!(" (did you mean \"{known}\"?)")
+            }
+            _ => String::new(),
+        };
+        let label = document.label(node);
+        g.warn(input, format!("{label} has no input \"{name}\"{suggestion}"), "no effect");
+    }
 }
 
 /// The inputs of a surface.

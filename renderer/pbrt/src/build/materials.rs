@@ -113,7 +113,12 @@ impl Builder<'_> {
             if let Some(material) = material {
                 all.materials.push(material);
                 all.media.push(medium);
-                all.names.push(m.name.clone().unwrap_or_else(|| m.entity.name.clone()));
+                let in_document = match m.entity.name.as_str() {
+                    "materialx" => m.entity.params.string("material")?,
+                    _ => None,
+                };
+                let name = m.name.as_deref().or(in_document);
+                all.names.push(name.unwrap_or(&m.entity.name).to_string());
             }
         }
         if all

@@ -79,13 +79,17 @@ fn bounds(primitives: &[Primitive]) -> Aabb {
 /// Fallback for what does not move.
 const AT_START: &str = "the transform at the start time";
 
-/// Returns the name of a shape: that of its file, if it has one.
+/// Returns the name of a shape: that of its file, if it has one, without its folder and the end.
 fn shape_name(entity: &Entity) -> Result<String, SceneError> {
     let file = match entity.name.as_str() {
         "plymesh" => entity.params.string("filename")?,
         _ => None,
     };
-    Ok(file.unwrap_or(&entity.name).to_string())
+    let stem = file.and_then(|path| path.rsplit(['/', '\\']).next()).map(|name| {
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        name.strip_suffix(".ply").unwrap_or(name)
+    });
+    Ok(stem.unwrap_or(&entity.name).to_string())
 }
 
 /// Returns the light of an element, which moves with `motion`, or if its vertices do.

@@ -82,7 +82,7 @@ fn features_of_the_language_are_within_their_bounds() {
 }
 
 #[test]
-#[ignore = "takes an hour: cargo test -p lightbound-gpu-tests --release -- --ignored --nocapture"]
+#[ignore = "takes minutes: cargo test --workspace --test gpu -- --ignored --nocapture"]
 fn library_shaders_are_within_their_bounds_100_million_times() {
     let gpu = GPU.as_ref().expect("the long test needs a Vulkan device");
     let tally = check(gpu, "../../assets/shaders", Source::SpirV, ULPS, 2_200_000);

@@ -1,9 +1,9 @@
 //! Rays per second and bytes per triangle of the acceleration structures, on one thread.
 //!
 //! `cargo bench -p lightbound-benches --bench accel`, with Embree if it is found. Scenes: a Cornell
-//! box (36 triangles), and the same room with a rough sphere of half a million triangles. Rays: camera
-//! rays, cosine-distributed bounces from their hits, and shadow rays from their hits to the lamp,
-//! each traced singly and in batches. All structures must agree before anything is timed.
+//! box (36 triangles), and the same room with a rough sphere of half a million triangles. Rays:
+//! camera rays, cosine-distributed bounces from their hits, and shadow rays from their hits to the
+//! lamp, each traced singly and in batches. All structures must agree before anything is timed.
 
 mod room;
 

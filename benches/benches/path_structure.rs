@@ -1,10 +1,10 @@
 //! Prototypes of the structure of a path tracer, on one thread: wavefronts of several sizes, and
-//! megakernels, whose 16 lanes keep their paths from vertex to vertex.
+//! megakernels with 16 lanes that keep their paths from vertex to vertex.
 //!
 //! `cargo bench -p lightbound-benches --bench path_structure`, with Embree if it is found. Paths of
-//! up to 6 vertices in a Cornell box of diffuse surfaces, with next-event estimation and MIS. All structures
-//! share the arithmetic of a vertex, and compute the same image, bit for bit. They are timed with
-//! the rays, and with recorded hits instead of them. The last table compares the arithmetic of
+//! up to 6 vertices in a Cornell box of diffuse surfaces, with next-event estimation and MIS. All
+//! structures share the arithmetic of a vertex, and compute the same image, bit for bit. They are
+//! timed with the rays, and with recorded hits instead of them. The last table compares the arithmetic of
 //! next-event estimation as a loop over columns with a shader of the same formulas.
 
 mod room;

@@ -41,8 +41,8 @@ pub struct Facts<'a> {
     /// Values that can be 0 are taken to be −0, too, if they can be −0 in these bounds: lowerings
     /// depend on that, and bounds must cover the effects of −0 as a divisor.
     pub negative_zeros: Option<&'a [Bounds]>,
-    /// Intervals whose code does not test for NaN, like that of scalars. Their bounds still contain
-    /// the endpoints of their lowerings, which may be wider than the results of the operation.
+    /// Intervals that are computed without NaN tests, like scalars. Their bounds still contain the
+    /// endpoints of their lowerings, which may be wider than the results of the operation.
     pub untested: Option<&'a [bool]>,
     /// Effort for values that depend on themselves.
     pub effort: Effort,

@@ -180,7 +180,7 @@ fn parse_positive(text: &str) -> Result<f32, String> {
 }
 
 impl Args {
-    /// The arguments that write a page with all of the images, whose table is printed.
+    /// The arguments that print a table of the images and write a page with them.
     pub fn page(images: Vec<PathBuf>, reference: PathBuf, report: PathBuf) -> Args {
         Args {
             images,

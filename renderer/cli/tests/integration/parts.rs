@@ -206,7 +206,7 @@ fn unrelated_parts_are_rejected() {
     assert_rejected("scene.pbrt", "unknown image format");
     assert_rejected("none.exr", "cannot be read");
 
-    // Parts whose hits depend on the machine.
+    // The hits of these parts depend on the machine.
     dir.render("-o b.exr --sample-range 5..10");
     for (file, variant) in [("a.exr", "4.4.0 avx2"), ("b.exr", "4.4.0 avx512")] {
         let mut image = read_exr(&dir.path(file)).unwrap();

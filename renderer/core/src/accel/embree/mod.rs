@@ -24,8 +24,7 @@
 //! Robust mode is watertight at edges, but not quite at vertices: about one in a thousand rays
 //! aimed exactly at a vertex misses.
 //!
-//! This module contains the renderer's only unsafe code, behind a safe interface: handles are
-//! released by their owners, callbacks access only data that outlives the query, and a panic in a
+//! The unsafe code of this module is behind a safe interface: handles are released by their owners, callbacks access only data that outlives the query, and a panic in a
 //! callback aborts instead of unwinding into C++.
 
 #![allow(unsafe_code)]

@@ -27,29 +27,10 @@ import MaterialX as mx
 import MaterialX.PyMaterialXGenShader as mx_shader
 import MaterialX.PyMaterialXGenSlang as mx_slang
 import numpy as np
+from openpbr import (BASE, COAT, FILM, FUZZ, METAL, OTHER, SPECULAR, columns, defaults, directions,
+                     evaluate)
 
-# Parameters, their ranges, and what each group of lobes varies; the others have their defaults.
-BASE = {
-    "base_weight": (0, 1), "base_color": (0, 1, 3), "base_diffuse_roughness": (0, 1),
-}
-SPECULAR = {
-    "specular_weight": (0, 1), "specular_color": (0, 1, 3), "specular_roughness": (0.2, 1),
-    "specular_ior": (1, 3), "specular_roughness_anisotropy": (0, 0.9),
-}
-METAL = {"base_metalness": (0, 1)}
-COAT = {
-    "coat_weight": (0, 1), "coat_color": (0, 1, 3), "coat_roughness": (0.2, 1),
-    "coat_roughness_anisotropy": (0, 0.9), "coat_ior": (1, 3), "coat_darkening": (0, 1),
-}
-FUZZ = {"fuzz_weight": (0, 1), "fuzz_color": (0, 1, 3), "fuzz_roughness": (0, 1)}
-FILM = {
-    "thin_film_weight": (0, 1), "thin_film_thickness": (0, 1), "thin_film_ior": (1, 3),
-}
-OTHER = {
-    "transmission_weight": (0, 1), "subsurface_weight": (0, 1), "subsurface_color": (0, 1, 3),
-}
-SHADER = pathlib.Path(__file__).parent.parent / "assets" / "shaders" / "openpbr.wgsl"
-
+# What each group of lobes varies, and what is fixed; the others have their defaults.
 GROUPS = {
     "diffuse": (BASE, {"specular_weight": 0}),
     "metal": ({**BASE, **SPECULAR}, {"base_metalness": 1}),
@@ -181,26 +162,6 @@ def build(folder):
     return parameters
 
 
-def defaults(lightbound):
-    """Default values of the shader's parameters, by name."""
-    table = subprocess.run([lightbound, "shader", "check", SHADER], capture_output=True,
-                           text=True, check=True).stdout
-    rows = re.findall(r"^(\w+) +(f32|vec3f|bool) +(?:\[.*?[\])]|-) +(\(.*?\)|\S+)", table, re.M)
-    values = {}
-    for name, kind, text in rows:
-        numbers = [float(x) for x in text.replace("false", "0").strip("()").split(",")]
-        values[name] = numbers * (3 if kind == "vec3f" and len(numbers) == 1 else 1)
-    return values
-
-
-def directions(random, count):
-    """Uniform directions of the upper hemisphere, up to 85° from the normal."""
-    z = random.uniform(np.cos(np.radians(85)), 1, count)
-    phi = random.uniform(0, 2 * np.pi, count)
-    s = np.sqrt(1 - z * z)
-    return np.stack([s * np.cos(phi), s * np.sin(phi), z], 1)
-
-
 def main():
     lightbound = pathlib.Path(sys.argv[1]).resolve()
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
@@ -216,40 +177,18 @@ def main():
             near = wo * [-1, -1, 1] + random.normal(0, 0.15, wo.shape)
             near /= np.linalg.norm(near, axis=1, keepdims=True)
             wi = np.where((np.arange(count)[:, None] % 2 == 0) & (near[:, 2:] > 0.1), near, wi)
-            columns, header = [wi, wo], ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"]
-            for kind, name in parameters:
-                size = 3 if kind == "float3" else 1
-                if name in varied:
-                    low, high = varied[name][:2]
-                    column = random.uniform(low, high, (count, size))
-                else:
-                    values = [float(fixed[name])] * size if name in fixed else default[name]
-                    column = np.tile(values, (count, 1))
-                columns.append(column)
-                header += [f"{name}.{c}" for c in "xyz"] if size == 3 else [name]
-            rows = np.concatenate(columns, 1).astype(np.float32)
+            sizes = [(name, 3 if kind == "float3" else 1) for kind, name in parameters]
+            rest = columns(random, count, sizes, varied, fixed, default)
+            rows = np.concatenate([wi, wo, *rest], 1).astype(np.float32)
             rows.tofile(folder / "rows")
             output = subprocess.run([folder / "oracle", folder / "rows"], capture_output=True,
                                     check=True).stdout
             expected = np.frombuffer(output, np.float32).reshape(-1, 3).astype(float)
-            with open(folder / "rows.csv", "w") as file:
-                file.write(",".join(header) + "\n")
-                is_bool = [n == "geometry_thin_walled" for n in header]
-                for row in rows:
-                    values = [("false" if b else repr(float(x))) for x, b in zip(row, is_bool)]
-                    file.write(",".join(values) + "\n")
-            subprocess.run([lightbound, "shader", "eval", SHADER, "--csv", folder / "rows.csv",
-                            "-o", folder / "values.csv"], check=True)
-            values = np.genfromtxt(folder / "values.csv", delimiter=",", names=True)
-            ours = np.stack([values[n] for n in ("sr", "sg", "sb")], 1)
+            ours = evaluate(lightbound, folder, sizes, rows)
             scale = np.maximum(np.abs(expected).max(1, keepdims=True), 1e-6)
             error = (np.abs(ours - expected) / scale).max(1)
             print(f"{group:28} {np.median(error):9.1e} {np.quantile(error, 0.99):9.1e} "
                   f"{error.max():9.1e}")
-            if len(sys.argv) > 3:
-                worst = int(error.argmax())
-                print({h: float(v) for h, v in zip(header, rows[worst])}, ours[worst],
-                      expected[worst])
 
 
 main()

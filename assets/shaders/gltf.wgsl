@@ -1,4 +1,4 @@
-//! sides: both
+//! sides: both if transmission or diffuse_transmission
 //! cosine: included
 //!
 //! The material of glTF 2.0 (Khronos Group 2021, *glTF 2.0 specification*, appendix B) with its

@@ -1,3 +1,4 @@
+//! sides: both if transmission_weight or geometry_thin_walled
 //! cosine: included
 //!
 //! OpenPBR Surface 1.1.1 (Academy Software Foundation 2025, *OpenPBR Surface specification*): fuzz
@@ -5,7 +6,8 @@
 //! is scaled by 1 − E, where E is the directional albedo of the layer for the view direction:
 //!
 //!     s = fuzz + (1 − E_fuzz) (coat + (1 − E_coat) T (mix(dielectric, metal, metalness)))
-//!     dielectric = reflection + (1 − E_reflection) mix(diffuse, subsurface, subsurface weight)
+//!     dielectric = F reflection + mix(opaque, (1 − F) refraction, transmission weight)
+//!     opaque = (1 − E_reflection) mix(diffuse, subsurface, subsurface weight)
 //!
 //! - Facets of metal, dielectric and coat are Trowbridge–Reitz (GGX), with height-correlated masking
 //!   for the roughness √(αx αy). Light that scatters between facets is restored after Turquin 2019,
@@ -24,19 +26,32 @@
 //! - T is the transmittance of the coat, and the darkening by light that it reflects back to the
 //!   base. A rough coat widens the lobes of the base.
 //!
-//! The material reflects and does not transmit:
+//! - Facets of a volume refract (Walter et al. 2007, *Microfacet models for refraction through rough
+//!   surfaces*), with the index of the base: a coat does not bend light, and what passes it once gets
+//!   the square root of its colour. Radiance that enters a volume is scaled by the squared index, as by
+//!   `dielectric`. From inside, the base reflects as a dielectric, without coat and fuzz.
+//! - A thin wall lets light pass straight on, as if it reflected it on the other side. It reflects at
+//!   both of its faces, 2F/(1 + F), and the subsurface scatters (1 + anisotropy)/2 of its light to the
+//!   other side.
 //!
-//! - `transmission_weight` is the share of the dielectric base that refracts light; this light is
-//!   absorbed. Its other parameters, `transmission_…`, have no effect. Use `dielectric` for glass.
+//! What depends on the scene is not here:
+//!
+//! - With a `transmission_depth`, light is coloured inside of the volume, by a medium of the scene.
+//!   Without one, it is coloured where it passes the surface. `transmission_scatter…` and
+//!   `transmission_dispersion…` have no effect.
 //! - Subsurface scattering is the diffuse reflection of `subsurface_color`, as for a mean free path
-//!   of zero: the `subsurface_radius…` have no effect. If the wall is thin,
-//!   (1 + `subsurface_scatter_anisotropy`)/2 of the light would be transmitted; it is absorbed.
+//!   of zero: the `subsurface_radius…` have no effect. Pbrt's `subsurface` has volumes that scatter.
 //! - Emission and opacity have no effect: in a scene, they are properties of the shape
 //!   (`AreaLightSource`, and `alpha`). The directions of normals and tangents are those of the
 //!   shape, for the coat as well.
 //!
+//! One lobe is sampled, in proportion to estimates of their albedos: visible normals (Heitz 2018;
+//! Dupuy and Benyoub 2023), which F then reflects or lets pass, the cosine, or the lobe of fuzz.
+//!
 //! Roughness along each axis is at least 0.001, so that every lobe can be sampled; indices are in
-//! [1, 10], and `specular_weight` is at most 1. Not reciprocal, since layers are scaled by the
+//! [1, 10], that of a volume is at least 1.01, and `specular_weight` is at most 1. Light that would
+//! scatter between facets while it is refracted is lost: a tenth for the roughness 0.6, and up to
+//! three tenths for 1. Not reciprocal, since layers are scaled by the
 //! albedo for the view direction. Fits of these albedos are off by 2 %, so that a white surface
 //! reflects up to 1.02 times the light that it receives, and at least 0.95 up to 85° from the normal.
 //! They overestimate the albedo of a dielectric that reflects little: with `specular_weight` 0, a
@@ -50,6 +65,9 @@ const MIN_ALPHA = 0.001;
 
 /// Directions with smaller cosines count as directions with this cosine.
 const MIN_COSINE = 1e-6;
+
+/// Nothing is scattered at smaller cosines.
+const MIN_SCATTERED = 1e-9;
 
 struct Material {
     /// Weight of the reflection by the diffuse and metallic base. range: [0, 1], default: 1
@@ -73,12 +91,12 @@ struct Material {
     specular_ior: f32,
     /// Stretches highlights of the base along x. range: [0, 1], default: 0
     specular_roughness_anisotropy: f32,
-    /// Share of the dielectric base that transmits light; what it transmits is absorbed.
-    /// range: [0, 1], default: 0
+    /// Share of the dielectric base that transmits light. range: [0, 1], default: 0
     transmission_weight: f32,
-    /// No effect. range: [0, 1], default: 1
+    /// Colour of transmitted light. range: [0, 1], default: 1
     transmission_color: vec3f,
-    /// No effect. range: [0, inf), default: 0
+    /// Distance in which a volume has this colour; 0 colours light at the surface.
+    /// range: [0, inf), default: 0
     transmission_depth: f32,
     /// No effect. range: [0, 1], default: 0
     transmission_scatter: vec3f,
@@ -130,8 +148,7 @@ struct Material {
     emission_color: vec3f,
     /// No effect. range: [0, 1], default: 1
     geometry_opacity: f32,
-    /// Whether the surface is a thin wall: part of the light from the subsurface is lost.
-    /// default: false
+    /// Whether the surface is a thin wall, and does not bound a volume. default: false
     geometry_thin_walled: bool,
 }
 
@@ -141,6 +158,10 @@ fn square(x: f32) -> f32 {
 
 fn pow5(x: f32) -> f32 {
     return square(x * x) * x;
+}
+
+fn largest(v: vec3f) -> f32 {
+    return max(max(v.x, v.y), v.z);
 }
 
 /// Roughness α along x and y.
@@ -361,19 +382,38 @@ fn fuzz_albedo(x: f32, y: f32) -> f32 {
     return saturate(exp(-0.5 * square((x - m) / s)) / (s * sqrt(2.0 * PI)) + o);
 }
 
-/// The lobe of fuzz, which integrates to 1: a linearly transformed cosine, aligned with wo. The
-/// coefficients are fits of MaterialX 1.39.
-fn fuzz_lobe(wi: vec3f, wo: vec3f, x: f32, y: f32, cosine_i: f32) -> f32 {
+/// The linear transform from the lobe of fuzz to a cosine lobe, aligned with wo: (a x + b z, a y, z).
+/// The coefficients a and b are fits of MaterialX 1.39.
+fn fuzz_transform(x: f32, y: f32) -> vec2f {
     let a = (2.58126 * x + 0.813703 * y) * y / (1.0 + 0.310327 * x * x + 2.60994 * x * y);
     let b = sqrt(max(1.0 - x, 0.0)) * (y - 1.0) * (y * y * y)
         / (0.0000254053 + 1.71228 * x - 1.71506 * x * y + 1.34174 * y * y);
+    return vec2f(a, b);
+}
+
+/// The x axis of the lobe of fuzz.
+fn fuzz_tangent(wo: vec3f) -> vec2f {
     let length2 = dot(wo.xy, wo.xy);
     let along = wo.xy * inverseSqrt(max(length2, 1e-20));
-    let tangent = select(vec2f(1.0, 0.0), along, length2 > 1e-20);
-    let u = a * dot(wi.xy, tangent) + b * cosine_i;
-    let v = a * (wi.y * tangent.x - wi.x * tangent.y);
-    let ratio = a / (u * u + v * v + cosine_i * cosine_i);
+    return select(vec2f(1.0, 0.0), along, length2 > 1e-20);
+}
+
+/// The lobe of fuzz, which integrates to 1: a linearly transformed cosine.
+fn fuzz_lobe(wi: vec3f, wo: vec3f, x: f32, y: f32, cosine_i: f32) -> f32 {
+    let t = fuzz_transform(x, y);
+    let tangent = fuzz_tangent(wo);
+    let u = t.x * dot(wi.xy, tangent) + t.y * cosine_i;
+    let v = t.x * (wi.y * tangent.x - wi.x * tangent.y);
+    let ratio = t.x / (u * u + v * v + cosine_i * cosine_i);
     return INV_PI * cosine_i * (ratio * ratio);
+}
+
+/// Samples the lobe of fuzz: transforms a direction d of the cosine lobe.
+fn fuzz_direction(d: vec3f, wo: vec3f, x: f32, y: f32) -> vec3f {
+    let t = fuzz_transform(x, y);
+    let tangent = fuzz_tangent(wo);
+    let u = d.x - t.y * d.z;
+    return vec3f(u * tangent.x - d.y * tangent.y, u * tangent.y + d.y * tangent.x, t.x * d.z);
 }
 
 /// The part of F that is reflected, with light that scatters between facets.
@@ -381,80 +421,483 @@ fn compensated(f: vec3f, facets: Facets) -> vec3f {
     return f * (1.0 + facets.missing * f);
 }
 
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    if wi.z <= 0.0 || wo.z <= 0.0 {
-        return vec3f(0.0);
-    }
-    let cosine_i = max(wi.z, MIN_COSINE);
-    let cosine_o = clamp(wo.z, MIN_COSINE, 1.0);
-    let h = wi + wo;
-    let h2 = dot(h, h);
-    let cosine_h = min(0.5 * sqrt(h2), 1.0);
+/// Whether all light that the material scatters is on the side of wo.
+fn only_reflects(m: Material) -> bool {
+    return m.transmission_weight <= 0.0 && !m.geometry_thin_walled;
+}
 
+/// The factor that turns directions so that wo is above the surface.
+fn side_of(wo: vec3f) -> f32 {
+    return select(1.0, -1.0, wo.z < 0.0);
+}
+
+/// The index of a dielectric whose reflectance at normal incidence is scaled by `specular_weight`.
+fn weighted_index(index: f32, m: Material) -> f32 {
+    let root = sqrt(min(m.specular_weight * normal_reflectance(index), 0.99999));
+    return (1.0 + root) / (1.0 - root);
+}
+
+/// What the view direction o, which is above the surface, sees of the base.
+struct Base {
+    facets: Facets,
+    metal: Metal,
+    /// Index of the dielectric relative to what is outside of it, at least 1, and its F₀.
+    ior: f32,
+    f0: f32,
+    /// Index of the volume.
+    index: f32,
+    /// Whether o is inside of the volume.
+    inside: bool,
+}
+
+fn base(o: vec3f, side: f32, m: Material) -> Base {
+    var b: Base;
     // The coat widens lobes of the base, and changes the index relative to it.
     let rough2 = square(m.specular_roughness);
     let coat_rough2 = square(m.coat_roughness);
     let widened = sqrt(sqrt(min(rough2 * rough2 + 2.0 * coat_rough2 * coat_rough2, 1.0)));
     let roughness = mix(m.specular_roughness, widened, m.coat_weight);
+    b.facets = facets(anisotropic(roughness, m.specular_roughness_anisotropy), view_cosine(o));
+    b.metal = metal(m);
+    b.inside = side < 0.0 && m.transmission_weight > 0.0 && !m.geometry_thin_walled;
+    b.index = max(weighted_index(m.specular_ior, m), 1.01);
     let ratio = m.specular_ior / m.coat_ior;
     let relative = mix(m.specular_ior, max(ratio, 1.0 / ratio), m.coat_weight);
-    let root = sqrt(min(m.specular_weight * normal_reflectance(relative), 0.99999));
-    let ior = (1.0 + root) / (1.0 - root);
-    let f0 = root * root;
+    b.ior = select(weighted_index(relative, m), b.index, b.inside);
+    b.f0 = normal_reflectance(b.ior);
+    return b;
+}
 
-    let base_facets =
-        facets(anisotropic(roughness, m.specular_roughness_anisotropy), cosine_o);
-    let base_lobe = mirror_lobe(base_facets, h, h2, cosine_i);
-    let metallic = metal(m);
-    var reflected_d = vec3f(dielectric_fresnel(cosine_h, ior));
-    var gain_d = 1.0 + base_facets.missing * reflected_d;
-    reflected_d *= gain_d;
-    var reflected_m = compensated(metal_fresnel(cosine_h, metallic), base_facets);
+fn view_cosine(o: vec3f) -> f32 {
+    return clamp(o.z, MIN_COSINE, 1.0);
+}
+
+fn coat_facets(o: vec3f, m: Material) -> Facets {
+    return facets(anisotropic(m.coat_roughness, m.coat_roughness_anisotropy), view_cosine(o));
+}
+
+/// The cosine outside of the volume of a direction with this cosine on the side of o; 0 for total
+/// reflection.
+fn outer_cosine(cosine: f32, b: Base) -> f32 {
+    let outer2 = 1.0 - square(b.index) * (1.0 - cosine * cosine);
+    return select(cosine, sqrt(max(outer2, 0.0)), b.inside);
+}
+
+/// Reflectances of the base for an angle.
+struct Reflectance {
+    /// F of the dielectric.
+    dielectric: vec3f,
+    /// The gain by light that scatters between facets, and F with it.
+    gain: vec3f,
+    reflected: vec3f,
+    /// What metal reflects, with light that scatters between facets.
+    metal: vec3f,
+}
+
+fn reflectance(cosine: f32, b: Base, m: Material) -> Reflectance {
+    var r: Reflectance;
+    let outer = outer_cosine(cosine, b);
+    let is_total = b.inside && outer <= 0.0;
+    r.dielectric = vec3f(select(dielectric_fresnel(outer, b.ior), 1.0, is_total));
+    r.gain = 1.0 + b.facets.missing * r.dielectric;
+    r.reflected = r.dielectric * r.gain;
+    r.metal = compensated(metal_fresnel(cosine, b.metal), b.facets);
     if m.thin_film_weight > 0.0 && m.thin_film_thickness > 0.0 {
-        let film_d = film_dielectric(cosine_h, ior, m);
-        let film_m = compensated(film_metal(cosine_h, metallic, m), base_facets);
-        gain_d = mix(gain_d, 1.0 + base_facets.missing * film_d, m.thin_film_weight);
-        reflected_d = mix(reflected_d, compensated(film_d, base_facets), m.thin_film_weight);
-        reflected_m = mix(reflected_m, film_m, m.thin_film_weight);
+        let film_d = select(film_dielectric(outer, b.ior, m), vec3f(1.0), is_total);
+        let film_m = compensated(film_metal(cosine, b.metal, m), b.facets);
+        let gain = 1.0 + b.facets.missing * film_d;
+        r.dielectric = mix(r.dielectric, film_d, m.thin_film_weight);
+        r.gain = mix(r.gain, gain, m.thin_film_weight);
+        r.reflected = mix(r.reflected, film_d * gain, m.thin_film_weight);
+        r.metal = mix(r.metal, film_m, m.thin_film_weight);
     }
+    return r;
+}
+
+/// What both faces of a thin wall reflect.
+fn wall_reflectance(f: vec3f) -> vec3f {
+    return 2.0 * f / (1.0 + f);
+}
+
+/// The colour of light that passes the surface. A thin wall is longer for oblique directions.
+fn transmittance(b: Base, m: Material) -> vec3f {
+    let sine2 = 1.0 - square(b.facets.cosine);
+    let stretch = inverseSqrt(1.0 - sine2 / square(b.index));
+    let wall = pow(m.transmission_color, vec3f(stretch));
+    let surface = select(m.transmission_color, vec3f(1.0), m.transmission_depth > 0.0);
+    return select(surface, wall, m.geometry_thin_walled);
+}
+
+/// The share of the subsurface's light that leaves a surface on the side of wi.
+fn reflected_share(m: Material) -> f32 {
+    return select(1.0, 0.5 * (1.0 - m.subsurface_scatter_anisotropy), m.geometry_thin_walled);
+}
+
+/// The coat, for the view direction.
+struct Coat {
+    /// Albedo, times the weight.
+    albedo: f32,
+    /// Factors of light that the base reflects, and of light that passes it.
+    reflected: vec3f,
+    passed: vec3f,
+}
+
+fn coat(facets: Facets, gain: f32, b: Base, m: Material) -> Coat {
+    var c: Coat;
+    let f0 = normal_reflectance(m.coat_ior);
+    c.albedo = select(m.coat_weight * ((f0 * facets.a + facets.b) * gain), 0.0, b.inside);
+    let below = max(1.0 - c.albedo, 0.0);
+    let inside = 1.0 - (1.0 - f0) / square(m.coat_ior);
+    let albedo = mix(
+        mix(m.base_color, m.subsurface_color, m.subsurface_weight),
+        m.base_color * m.specular_weight,
+        m.base_metalness,
+    );
+    let darkening = min((1.0 - inside) / (1.0 - albedo * inside), vec3f(1.0));
+    let darkened = mix(vec3f(1.0), darkening, m.coat_weight * m.coat_darkening);
+    let twice = mix(vec3f(1.0), m.coat_color, m.coat_weight) * darkened;
+    c.reflected = below * select(twice, vec3f(1.0), b.inside);
+    c.passed = below * mix(vec3f(1.0), sqrt(m.coat_color), m.coat_weight);
+    return c;
+}
+
+/// Facets that refract o to i, on the other side.
+struct Refraction {
+    /// The cosine between facet and o.
+    cosine_o: f32,
+    /// 2 D i o/(i + o)², for i = nᵢ |i·h| and o = nₒ |o·h|.
+    density: f32,
+    index_i: f32,
+    index_o: f32,
+}
+
+fn refraction(b: Base, i: vec3f, o: vec3f) -> Refraction {
+    var r: Refraction;
+    r.index_o = select(1.0, b.index, b.inside);
+    r.index_i = select(b.index, 1.0, b.inside);
+    let h = r.index_i * i + r.index_o * o;
+    let h2 = max(dot(h, h), 1e-12);
+    // Both sum to h², and differ by nᵢ² − nₒ².
+    let difference = (r.index_i - r.index_o) * (r.index_i + r.index_o);
+    let along_i = 0.5 * (h2 + difference);
+    let along_o = 0.5 * (h2 - difference);
+    // Both directions must see the facet from their own side.
+    let connected = along_i * h.z * i.z > 0.0 && along_o * h.z * o.z > 0.0;
+    let x = h.x * b.facets.alpha.y;
+    let y = h.y * b.facets.alpha.x;
+    let z = h.z * b.facets.alpha2;
+    let scale = b.facets.alpha2 / (x * x + y * y + z * z);
+    r.cosine_o = min(abs(along_o) * inverseSqrt(h2) / r.index_o, 1.0);
+    r.density = select(
+        0.0,
+        2.0 * INV_PI * b.facets.alpha2 * abs(along_i * scale) * abs(along_o * scale),
+        connected,
+    );
+    return r;
+}
+
+/// What passes the dielectric to the other side, without layers above.
+fn passed_light(b: Base, i: vec3f, o: vec3f, m: Material) -> vec3f {
+    let cosine_i = clamp(-i.z, MIN_COSINE, 1.0);
+    let walls = m.subsurface_weight * (1.0 - reflected_share(m));
+    let below = 1.0 - dielectric_albedo(b, m);
+    var s = m.subsurface_color
+        * ((1.0 - m.transmission_weight) * below * walls * (INV_PI * cosine_i));
+    if m.transmission_weight > 0.0 {
+        let color = m.transmission_weight * transmittance(b, m);
+        if m.geometry_thin_walled {
+            let mirrored = vec3f(i.xy, -i.z);
+            let h = mirrored + o;
+            let h2 = max(dot(h, h), 1e-12);
+            let r = reflectance(min(0.5 * sqrt(h2), 1.0), b, m);
+            let passes = (1.0 - wall_reflectance(r.dielectric)) * (1.0 + b.facets.missing);
+            s += color * passes * mirror_lobe(b.facets, h, h2, cosine_i);
+        } else {
+            let t = refraction(b, i, o);
+            let passes = 1.0 - reflectance(t.cosine_o, b, m).dielectric;
+            let alpha2 = b.facets.alpha2;
+            let masking = sqrt(1.0 - alpha2 + alpha2 / (cosine_i * cosine_i));
+            s += color * passes * (t.density * t.index_o
+                / (t.index_i * (b.facets.cosine * masking + b.facets.masking)));
+        }
+    }
+    return (1.0 - m.base_metalness) * s;
+}
+
+/// The albedo of the dielectric's reflection.
+fn dielectric_albedo(b: Base, m: Material) -> f32 {
+    let r = reflectance(b.facets.cosine, b, m);
+    let e = largest((b.f0 * b.facets.a + b.facets.b) * r.gain);
+    return min(select(e, max(e, largest(r.dielectric)), b.inside), 1.0);
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let side = side_of(wo);
+    let i = side * wi;
+    let o = side * wo;
+    if o.z <= 0.0 || (i.z <= 0.0 && only_reflects(m)) {
+        return vec3f(0.0);
+    }
+    let cosine_i = max(i.z, MIN_COSINE);
+    let cosine_o = view_cosine(o);
+    let h = i + o;
+    let h2 = dot(h, h);
+    let cosine_h = min(0.5 * sqrt(h2), 1.0);
+
+    let b = base(o, side, m);
+    let lobe = mirror_lobe(b.facets, h, h2, cosine_i);
+    let r = reflectance(cosine_h, b, m);
 
     // Diffuse and subsurface reflection.
-    let wall = select(1.0, 0.5 * (1.0 - m.subsurface_scatter_anisotropy), m.geometry_thin_walled);
     let rough_diffuse =
-        diffuse(m.base_color, m.base_diffuse_roughness, wi, wo, cosine_i, cosine_o);
-    let subsurface = m.subsurface_color * (wall * INV_PI * cosine_i);
+        diffuse(m.base_color, m.base_diffuse_roughness, i, o, cosine_i, cosine_o);
+    let subsurface = m.subsurface_color * (reflected_share(m) * INV_PI * cosine_i);
     let opaque = mix(m.base_weight * rough_diffuse, subsurface, m.subsurface_weight);
-    let below_d = max(1.0 - (f0 * base_facets.a + base_facets.b) * gain_d, vec3f(0.0));
-    let dielectric = m.specular_color * reflected_d * base_lobe
+    let below_d = max(1.0 - (b.f0 * b.facets.a + b.facets.b) * r.gain, vec3f(0.0));
+    var reflected = r.reflected;
+    if m.geometry_thin_walled {
+        let wall = wall_reflectance(r.dielectric) * (1.0 + b.facets.missing);
+        reflected = mix(reflected, wall, m.transmission_weight);
+    }
+    let tint = select(m.specular_color, vec3f(1.0), b.inside);
+    let dielectric = tint * reflected * lobe
         + below_d * ((1.0 - m.transmission_weight) * opaque);
-    let metal_reflection = reflected_m * (m.specular_weight * base_lobe);
+    let metal_reflection = r.metal * (m.specular_weight * lobe);
     var s = mix(dielectric, metal_reflection, m.base_metalness);
+    let reflects = i.z > 0.0;
+    if !only_reflects(m) {
+        s = select(passed_light(b, i, o, m), s, reflects);
+    }
 
     if m.coat_weight > 0.0 {
-        let coat_facets =
-            facets(anisotropic(m.coat_roughness, m.coat_roughness_anisotropy), cosine_o);
-        let coat_f0 = normal_reflectance(m.coat_ior);
+        let facets = coat_facets(o, m);
         let f = dielectric_fresnel(cosine_h, m.coat_ior);
-        let gain = 1.0 + coat_facets.missing * f;
-        let coat = f * gain * mirror_lobe(coat_facets, h, h2, cosine_i);
-        let coat_albedo = (coat_f0 * coat_facets.a + coat_facets.b) * gain;
-        let below = max(1.0 - m.coat_weight * coat_albedo, 0.0);
-        let inside = 1.0 - (1.0 - coat_f0) / square(m.coat_ior);
-        let albedo = mix(
-            mix(m.base_color, m.subsurface_color, m.subsurface_weight),
-            m.base_color * m.specular_weight,
-            m.base_metalness,
-        );
-        let darkening = min((1.0 - inside) / (1.0 - albedo * inside), vec3f(1.0));
-        let transmitted = mix(vec3f(1.0), m.coat_color, m.coat_weight)
-            * mix(vec3f(1.0), darkening, m.coat_weight * m.coat_darkening);
-        s = m.coat_weight * coat + (below * transmitted) * s;
+        let gain = 1.0 + facets.missing * f;
+        let c = coat(facets, gain, b, m);
+        let coat = f * gain * mirror_lobe(facets, h, h2, cosine_i);
+        s *= select(c.passed, c.reflected, reflects);
+        s += select(0.0, m.coat_weight * coat, reflects && !b.inside);
     }
     if m.fuzz_weight > 0.0 {
         let y = max(m.fuzz_roughness, 0.01);
         let albedo = fuzz_albedo(cosine_o, y);
-        let fuzz = albedo * fuzz_lobe(wi, wo, cosine_o, y, cosine_i);
-        s = m.fuzz_weight * fuzz * m.fuzz_color + (1.0 - m.fuzz_weight * albedo) * s;
+        let fuzz = albedo * fuzz_lobe(i, o, cosine_o, y, cosine_i);
+        let weight = select(m.fuzz_weight, 0.0, b.inside);
+        s = weight * select(0.0, fuzz, reflects) * m.fuzz_color + (1.0 - weight * albedo) * s;
     }
-    return s;
+    return select(vec3f(0.0), s, abs(wi.z) > MIN_SCATTERED && o.z > MIN_SCATTERED);
+}
+
+/// Probabilities of the lobes: facets of the base and the coat, fuzz, and diffuse light on the side
+/// of wo and on the other one.
+struct Lobes {
+    base: f32,
+    coat: f32,
+    fuzz: f32,
+    diffuse: f32,
+    passed: f32,
+}
+
+fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
+    var p: Lobes;
+    let e = dielectric_albedo(b, m);
+    let metal = m.specular_weight * (largest(b.metal.f0) * b.facets.a + b.facets.b);
+    let clear = m.transmission_weight * (1.0 - e) * largest(transmittance(b, m));
+    p.base = mix(largest(m.specular_color) * e + clear, metal, m.base_metalness);
+    let opaque = (1.0 - m.base_metalness) * (1.0 - m.transmission_weight) * (1.0 - e);
+    let subsurface = m.subsurface_weight * largest(m.subsurface_color);
+    let share = reflected_share(m);
+    let diffuse = (1.0 - m.subsurface_weight) * m.base_weight * largest(m.base_color);
+    p.diffuse = opaque * (diffuse + subsurface * share);
+    p.passed = opaque * subsurface * (1.0 - share);
+    var below = 1.0;
+    if m.coat_weight > 0.0 {
+        let c = coat(coat_facets(o, m), 1.0, b, m);
+        p.coat = c.albedo;
+        below = largest(c.reflected);
+    }
+    if m.fuzz_weight > 0.0 {
+        let albedo = fuzz_albedo(b.facets.cosine, max(m.fuzz_roughness, 0.01));
+        let weight = select(m.fuzz_weight * albedo, 0.0, b.inside);
+        p.fuzz = weight * largest(m.fuzz_color);
+        p.coat *= 1.0 - weight;
+        below *= 1.0 - weight;
+    }
+    p.base *= below;
+    p.diffuse = p.diffuse * below + 1e-3;
+    p.passed *= below;
+    let scale = 1.0 / (p.base + p.coat + p.fuzz + p.diffuse + p.passed);
+    p.base *= scale;
+    p.coat *= scale;
+    p.fuzz *= scale;
+    p.diffuse *= scale;
+    p.passed *= scale;
+    return p;
+}
+
+/// The probability that a facet of the base reflects.
+fn reflection_probability(cosine: f32, b: Base, m: Material) -> f32 {
+    let r = reflectance(cosine, b, m);
+    let wall = wall_reflectance(r.dielectric);
+    let f = select(r.dielectric, wall, m.geometry_thin_walled);
+    let tint = select(m.specular_color, vec3f(1.0), b.inside);
+    let mirrors = mix(
+        tint * mix(r.dielectric, f, m.transmission_weight),
+        m.specular_weight * r.metal,
+        m.base_metalness,
+    );
+    let passes = (1.0 - m.base_metalness) * m.transmission_weight
+        * largest((1.0 - f) * transmittance(b, m));
+    let reflected = largest(mirrors) + 1e-6;
+    return reflected / (reflected + passes);
+}
+
+/// The length of a direction after stretching by α.
+fn sigma(w: vec3f, alpha: vec2f) -> f32 {
+    return sqrt(square(alpha.x * w.x) + square(alpha.y * w.y) + w.z * w.z);
+}
+
+/// The density of visible normals divided by the Jacobian of the reflection.
+fn mirror_pdf(f: Facets, h: vec3f, h2: f32, o: vec3f) -> f32 {
+    let x = h.x * f.alpha.y;
+    let y = h.y * f.alpha.x;
+    let z = h.z * f.alpha2;
+    let ratio = f.alpha2 * h2 / (x * x + y * y + z * z);
+    let density = 0.5 * INV_PI * f.alpha2 * (ratio * ratio);
+    return density / (f.cosine + sigma(o, f.alpha));
+}
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    let side = side_of(wo);
+    let i = side * wi;
+    let o = side * wo;
+    let reflects = i.z > 0.0;
+    let b = base(o, side, m);
+    let p = lobes(b, o, m);
+    let mirrored = vec3f(i.xy, abs(i.z));
+    let h = mirrored + o;
+    let h2 = max(dot(h, h), 1e-12);
+    var density = select(p.passed, p.diffuse, reflects) * abs(i.z) * INV_PI;
+    let mirror = mirror_pdf(b.facets, h, h2, o);
+    if m.transmission_weight > 0.0 {
+        let share = reflection_probability(min(0.5 * sqrt(h2), 1.0), b, m);
+        var passed = (1.0 - share) * mirror;
+        if !m.geometry_thin_walled {
+            let t = refraction(b, i, o);
+            passed = (1.0 - reflection_probability(t.cosine_o, b, m)) * t.density * t.index_i
+                / (t.index_o * (b.facets.cosine + sigma(o, b.facets.alpha)));
+        }
+        density += p.base * select(passed, share * mirror, reflects);
+    } else {
+        density += select(0.0, p.base * mirror, reflects);
+    }
+    if m.coat_weight > 0.0 {
+        density += select(0.0, p.coat * mirror_pdf(coat_facets(o, m), h, h2, o), reflects);
+    }
+    if m.fuzz_weight > 0.0 {
+        let y = max(m.fuzz_roughness, 0.01);
+        let fuzz = fuzz_lobe(mirrored, o, b.facets.cosine, y, mirrored.z);
+        density += select(0.0, p.fuzz * fuzz, reflects);
+    }
+    return select(0.0, density, min(abs(wi.z), abs(wo.z)) > MIN_SCATTERED);
+}
+
+/// Samples a normal visible from o, of any length. In the stretched space, where facets form a
+/// sphere, it lies halfway between o and a uniform point on the cap z > −o.z.
+fn visible_normal(d: vec2f, o: vec3f, alpha: vec2f) -> vec3f {
+    let r2 = dot(d, d);
+    let length = sigma(o, alpha);
+    let height = length + o.z;
+    let n = alpha * o.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
+}
+
+/// Maps a uniform sample to the unit disk by the concentric map of Shirley and Chiu 1997, *A low
+/// distortion map between disk and square*. Sine and cosine up to π/4 are polynomials.
+fn disk(u: vec2f) -> vec2f {
+    let p = 2.0 * u - 1.0;
+    let x_major = abs(p.x) > abs(p.y);
+    let r = select(p.y, p.x, x_major);
+    let t = select(p.x, p.y, x_major) / select(r, 1.0, r == 0.0);
+    let s = t * t;
+    let sine = t * (0.7853982 + s * (-0.08074543 + s * (0.002490007 + s * -3.59544e-5)));
+    let cosine =
+        1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
+    return r * vec2f(select(sine, cosine, x_major), select(cosine, sine, x_major));
+}
+
+/// A third random number in [0, 1): a hash of the other two, statistically independent of them.
+fn hash_uniform(u: vec2f) -> f32 {
+    var bits = bitcast<u32>(u.x) * 747796405u + bitcast<u32>(u.y);
+    bits = (bits ^ (bits >> 16u)) * 2891336453u;
+    bits = (bits ^ (bits >> 15u)) * 277803737u;
+    return f32((bits ^ (bits >> 16u)) >> 8u) * 5.9604645e-8;
+}
+
+/// The direction to which a facet of the base sends o; a grazing one, with a density of 0, if it is on
+/// the wrong side.
+fn scattered(n: vec3f, o: vec3f, passes: bool, b: Base, m: Material) -> vec3f {
+    let n2 = dot(n, n);
+    let c = dot(o, n);
+    var i = (2.0 * c / n2) * n - o;
+    if passes && m.geometry_thin_walled {
+        i = vec3f(i.xy, -i.z);
+    } else if passes {
+        let index_o = select(1.0, b.index, b.inside);
+        let index_i = select(b.index, 1.0, b.inside);
+        let cosine = index_o * c;
+        // By Snell's law; 0 for total internal reflection.
+        let refracted = sqrt(max(
+            (index_i - index_o) * (index_i + index_o) * n2 + cosine * cosine, 0.0,
+        ));
+        i = ((cosine - refracted) / n2) * n - index_o * o;
+    }
+    let valid = select(i.z > 0.0, i.z < 0.0, passes);
+    return select(vec3f(1.0, 0.0, 0.0), i, valid);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let side = side_of(wo);
+    let o = side * wo;
+    let b = base(o, side, m);
+    let p = lobes(b, o, m);
+    // u.x selects the lobe, then is remapped to [0, 1) for reuse.
+    var x = u.x;
+    let is_base = x < p.base;
+    x -= select(p.base, 0.0, is_base);
+    let is_coat = !is_base && x < p.coat;
+    x -= select(p.coat, 0.0, is_base || is_coat);
+    let is_fuzz = !is_base && !is_coat && x < p.fuzz;
+    x -= select(p.fuzz, 0.0, is_base || is_coat || is_fuzz);
+    let is_facet = is_base || is_coat;
+    let is_diffuse = !is_facet && !is_fuzz && x < p.diffuse;
+    let is_passed = !is_facet && !is_fuzz && !is_diffuse;
+    x -= select(0.0, p.diffuse, is_passed);
+    let width = select(
+        select(select(select(p.passed, p.diffuse, is_diffuse), p.fuzz, is_fuzz), p.coat, is_coat),
+        p.base,
+        is_base,
+    );
+    let d = disk(vec2f(clamp(x / max(width, 1e-20), 0.0, 0.99999994), u.y));
+
+    // Diffuse lobes. The clamp keeps directions above the horizon, so the density is never 0.
+    let z = sqrt(max(1.0 - dot(d, d), 6e-8));
+    var i = vec3f(d, select(z, -z, is_passed));
+    if m.fuzz_weight > 0.0 && is_fuzz {
+        i = fuzz_direction(vec3f(d, z), o, view_cosine(o), max(m.fuzz_roughness, 0.01));
+    }
+    if is_facet {
+        var alpha = b.facets.alpha;
+        if m.coat_weight > 0.0 && is_coat {
+            alpha = coat_facets(o, m).alpha;
+        }
+        let n = visible_normal(d, o, alpha);
+        var passes = false;
+        if m.transmission_weight > 0.0 && is_base {
+            let cosine_o = min(dot(o, n) * inverseSqrt(dot(n, n)), 1.0);
+            passes = hash_uniform(u) >= reflection_probability(cosine_o, b, m);
+        }
+        i = scattered(n, o, passes, b, m);
+    }
+    return side * i * inverseSqrt(max(dot(i, i), 1e-20));
 }

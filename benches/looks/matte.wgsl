@@ -18,3 +18,12 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let below = max(1.0 - facets(vec2f(0.09), cosine_o).b, 0.0);
     return below * diffuse(m.base_color, m.base_diffuse_roughness, wi, wo, cosine_i, cosine_o);
 }
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    return max(wi.z, 0.0) * INV_PI;
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let d = disk(u);
+    return vec3f(d, sqrt(max(1.0 - dot(d, d), 6e-8)));
+}

@@ -24,3 +24,23 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let fresnel = mix(m.base_color, vec3f(1.0), pow5(c));
     return compensated(fresnel, rough) * mirror_lobe(rough, h, h2, cosine_i);
 }
+
+/// Reflects wo by a visible facet.
+fn mirrored(d: vec2f, wo: vec3f, alpha: vec2f) -> vec3f {
+    let n = visible_normal(d, wo, alpha);
+    return normalize((2.0 * dot(wo, n) / dot(n, n)) * n - wo);
+}
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    if wi.z <= 0.0 || wo.z <= 0.0 {
+        return 0.0;
+    }
+    let h = wi + wo;
+    let alpha = anisotropic(m.specular_roughness, m.specular_roughness_anisotropy);
+    return mirror_pdf(facets(alpha, clamp(wo.z, MIN_COSINE, 1.0)), h, dot(h, h), wo);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let alpha = anisotropic(m.specular_roughness, m.specular_roughness_anisotropy);
+    return mirrored(disk(u), wo, alpha);
+}

@@ -29,3 +29,37 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let base = diffuse(m.base_color, m.base_diffuse_roughness, wi, wo, cosine_i, cosine_o);
     return vec3f(fresnel * gain * mirror_lobe(rough, h, h2, cosine_i)) + below * base;
 }
+
+/// Reflects wo by a visible facet.
+fn mirrored(d: vec2f, wo: vec3f, alpha: vec2f) -> vec3f {
+    let n = visible_normal(d, wo, alpha);
+    return normalize((2.0 * dot(wo, n) / dot(n, n)) * n - wo);
+}
+
+/// The probability of the facets.
+fn facet_probability(rough: Facets, m: Material) -> f32 {
+    let fresnel = dielectric_fresnel(rough.cosine, m.specular_ior);
+    let gain = 1.0 + rough.missing * fresnel;
+    let e = min((normal_reflectance(m.specular_ior) * rough.a + rough.b) * gain, 1.0);
+    return e / (e + (1.0 - e) * largest(m.base_color) + 1e-3);
+}
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    if wi.z <= 0.0 || wo.z <= 0.0 {
+        return 0.0;
+    }
+    let h = wi + wo;
+    let rough = facets(anisotropic(m.specular_roughness, 0.0), clamp(wo.z, MIN_COSINE, 1.0));
+    let p = facet_probability(rough, m);
+    return p * mirror_pdf(rough, h, dot(h, h), wo) + (1.0 - p) * wi.z * INV_PI;
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let rough = facets(anisotropic(m.specular_roughness, 0.0), clamp(wo.z, MIN_COSINE, 1.0));
+    let p = facet_probability(rough, m);
+    let is_facet = u.x < p;
+    let x = select((u.x - p) / (1.0 - p), u.x / p, is_facet);
+    let d = disk(vec2f(clamp(x, 0.0, 0.99999994), u.y));
+    let diffuse = vec3f(d, sqrt(max(1.0 - dot(d, d), 6e-8)));
+    return select(diffuse, mirrored(d, wo, rough.alpha), is_facet);
+}

@@ -162,6 +162,21 @@ def render(
     same bits, on any number of threads.
     """
 
+def denoise(
+    image: ArrayLike,
+    *,
+    albedo: ArrayLike | None = None,
+    normal: ArrayLike | None = None,
+    hdr: bool = True,
+    threads: int | None = None,
+) -> Array:
+    """Removes noise from linear radiance of shape (height, width, 3) with Open Image Denoise 2.
+
+    `albedo` and `normal` are layers of `render` that keep edges and textures sharp. Without `hdr`,
+    values are between 0 and 1. The library is that of the system, or the one at the path in the
+    environment variable LIGHTBOUND_OIDN.
+    """
+
 class Material:
     """A material of a SceneBuilder."""
 

@@ -91,13 +91,40 @@ impl<'d> Graph<'d> {
         std::mem::take(&mut self.statements)
     }
 
+    /// Returns what `evaluate` returns, and the statements and the images that it adds to the program,
+    /// without adding them.
+    pub fn apart<T>(
+        &mut self,
+        evaluate: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Vec<String>, Vec<Texture>) {
+        let names = self.names.clone();
+        let statements = std::mem::take(&mut self.statements);
+        let values = std::mem::take(&mut self.values);
+        let textures = std::mem::take(&mut self.textures);
+        let result = evaluate(self);
+        self.names = names;
+        self.values = values;
+        let added = std::mem::replace(&mut self.statements, statements);
+        (result, added, std::mem::replace(&mut self.textures, textures))
+    }
+
     /// Warns that something at an element is not supported.
     pub fn warn(&mut self, id: Id, message: impl Into<String>, fallback: impl Into<String>) {
-        let (message, fallback) = (message.into(), fallback.into());
-        let warning = Warning { location: self.document.location(id), message, fallback };
+        let warning = self.warning(id, message, fallback);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
+    }
+
+    /// A warning that something at an element is not supported.
+    pub fn warning(
+        &self,
+        id: Id,
+        message: impl Into<String>,
+        fallback: impl Into<String>,
+    ) -> Warning {
+        let (message, fallback) = (message.into(), fallback.into());
+        Warning { location: self.document.location(id), message, fallback }
     }
 
     /// Evaluates an input of a node as a value of a type; `None` if the node does not have it.

@@ -39,6 +39,7 @@ mod graph;
 mod names;
 mod nodes;
 mod program;
+mod scene;
 mod surfaces;
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ mod values;
 
 pub use document::Document;
 pub use error::{Error, Location, Warning};
+pub use scene::{Emission, Volume};
 pub use textures::{Encoding, Texture, Wrap};
 
 use document::Id;
@@ -55,6 +57,7 @@ use lightbound_shader::Shader;
 use names::Names;
 use program::{Program, Template};
 use std::path::Path;
+use surfaces::Surface;
 use values::{Term, Type};
 
 /// A material as a shader.
@@ -68,8 +71,20 @@ pub struct Material {
     pub shader: Shader,
     /// Images that the shader samples.
     pub textures: Vec<Texture>,
+    /// The light that it emits.
+    pub emission: Option<Emission>,
+    /// The volume below the surface.
+    pub volume: Option<Volume>,
     /// What is ignored or replaced.
     pub warnings: Vec<Warning>,
+}
+
+impl Material {
+    /// All warnings, where only the shader is used.
+    pub fn warnings_of_shader(&self) -> impl Iterator<Item = &Warning> {
+        let emission = self.emission.iter().map(|emission| &emission.warning);
+        self.warnings.iter().chain(emission).chain(self.volume.iter().map(|volume| &volume.warning))
+    }
 }
 
 /// Returns whether the name of a file is that of a MaterialX document.
@@ -130,7 +145,9 @@ impl Document {
             self.error(element, message, "simplify the graph of the material")
         })?;
         let name = self.name(element).to_owned();
-        Ok(Material { name, text, shader, textures: g.textures, warnings: g.warnings })
+        let Surface { emission, volume, .. } = surface;
+        let (textures, warnings) = (g.textures, g.warnings);
+        Ok(Material { name, text, shader, textures, emission, volume, warnings })
     }
 
     fn find_material(&self, name: Option<&str>) -> Result<Id, Error> {

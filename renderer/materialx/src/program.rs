@@ -34,6 +34,13 @@ pub(crate) struct Program<'a> {
     pub normal: Option<(&'a [String], Term)>,
 }
 
+impl Program<'_> {
+    /// Whether nodes compute a member of `Material`.
+    fn computes(&self, member: &str) -> bool {
+        self.values.iter().any(|(name, value)| *name == member && value.constant.is_none())
+    }
+}
+
 impl Template {
     /// Finds a shader of the library.
     pub fn find(name: &str) -> Template {
@@ -64,7 +71,11 @@ impl Template {
         };
         let mut text = String::new();
         for clause in head.iter().filter(is_clause) {
-            text += clause;
+            // What nodes compute may differ from 0.
+            text += match clause.split_once(" if ") {
+                Some((always, names)) if names.split(" or ").any(|n| program.computes(n)) => always,
+                _ => clause,
+            };
             text += "\n";
         }
         text += &description(program);

@@ -374,27 +374,10 @@ fn transparent_surfaces_transmit() {
         ),
     ] {
         let material = convert(&format!("<materialx>{surface}</materialx>")).unwrap();
-        let transmission = material.shader.settable().iter().find(|p| p.name == "transmission");
+        let names = ["transmission", "transmission_weight"];
+        let transmission =
+            material.shader.settable().iter().find(|p| names.contains(&p.name.as_str()));
         assert_eq!(transmission.unwrap().default, Some(vec![expected]), "{surface}");
-    }
-}
-
-#[test]
-fn smooth_metal_has_a_sampler() {
-    for (inputs_of, has_sampler) in [
-        ("metalness:float=1 specular_roughness:float=0", true),
-        ("metalness:float=1 specular_roughness:float=0.3", false),
-        ("metalness:float=1 specular_roughness:float=0 coat:float=1", false),
-        ("specular_roughness:float=0", false),
-    ] {
-        let inputs = inputs(inputs_of);
-        let surface = format!(
-            "<materialx><standard_surface name=\"s\" type=\"surfaceshader\">{inputs}\
-             </standard_surface></materialx>"
-        );
-        let material = convert(&surface).unwrap();
-        assert_eq!(material.shader.has_sampler(), has_sampler, "{inputs_of}");
-        assert!(material.warnings.is_empty());
     }
 }
 
@@ -421,8 +404,8 @@ fn what_is_ignored_is_a_warning() {
         <input name=\"emission_luminance\" type=\"float\" value=\"10\"/>\n\
         <input name=\"geometry_opacity\" type=\"float\" value=\"0.5\"/>\n\
         <input name=\"specular_ior\" type=\"float\" value=\"0.5\"/></open_pbr_surface></materialx>";
-    let warnings: Vec<_> =
-        convert(text).unwrap().warnings.iter().map(ToString::to_string).collect();
+    let material = convert(text).unwrap();
+    let warnings: Vec<_> = material.warnings_of_shader().map(ToString::to_string).collect();
     let expected = [
         "test.mtlx:4: a material has no opacity",
         "test.mtlx:3: a material does not emit light",
@@ -509,4 +492,78 @@ fn definitions_that_multiply_are_limited() {
     text += "<n19 name=\"x\" type=\"float\"/>";
     let error = convert(&document(&text, "nodename=\"x\"")).unwrap_err();
     assert!(error.message.contains("more than 10000 nodes"), "{error}");
+}
+
+#[test]
+fn computed_transmission_is_on_both_sides() {
+    let sides = |inputs_of: &str| {
+        let surface = format!(
+            "<materialx><noise2d name=\"n\" type=\"float\"/><open_pbr_surface name=\"s\" \
+             type=\"surfaceshader\">{inputs_of}</open_pbr_surface></materialx>"
+        );
+        let material = convert(&surface).unwrap();
+        material.shader.transmitting().to_vec()
+    };
+    let members = ["transmission_weight", "geometry_thin_walled"];
+    assert_eq!(sides(""), members);
+    assert_eq!(sides(&inputs("transmission_weight:float=0.5")), members);
+    let computed = "<input name=\"transmission_weight\" type=\"float\" nodename=\"n\"/>";
+    assert_eq!(sides(computed), [""; 0]);
+}
+
+#[test]
+fn emission_is_a_constant_or_an_image() {
+    let emission = |nodes: &str, color: &str| {
+        let text = format!(
+            "<materialx>{nodes}<gltf_pbr name=\"s\" type=\"surfaceshader\">\
+             <input name=\"emissive\" type=\"color3\" {color}/>\
+             <input name=\"emissive_strength\" type=\"float\" value=\"3\"/>\
+             </gltf_pbr></materialx>"
+        );
+        let material = convert(&text).unwrap();
+        // What only emission reads is not in the program.
+        assert!(material.textures.is_empty() && !material.text.contains("fn material"));
+        (material.emission, material.warnings.len())
+    };
+    let (constant, warnings) = emission("", "value=\"1, 0.5, 0\"");
+    let constant = constant.unwrap();
+    assert_eq!((constant.radiance, constant.image, warnings), ([3.0, 1.5, 0.0], None, 0));
+    let image = "<image name=\"i\" type=\"color3\"><input name=\"file\" type=\"filename\" \
+        value=\"glow.png\" colorspace=\"srgb_texture\"/></image>";
+    let (found, warnings) = emission(image, "nodename=\"i\"");
+    let found = found.unwrap();
+    assert_eq!((found.radiance, warnings), ([3.0; 3], 0));
+    assert_eq!(found.image.unwrap().file, "glow.png");
+    let noise = "<noise2d name=\"n\" type=\"color3\"/>";
+    let (computed, warnings) = emission(noise, "nodename=\"n\"");
+    assert!(computed.is_none() && warnings == 1);
+    assert!(emission("", "value=\"0, 0, 0\"").0.is_none());
+}
+
+#[test]
+fn volumes_have_coefficients() {
+    for (surface, weight) in
+        [("open_pbr_surface", "transmission_weight"), ("standard_surface", "transmission")]
+    {
+        let volume = |more: &str| {
+            let inputs = inputs(&format!("{weight}:float=1 transmission_depth:float=2 {more}"));
+            let color = "<input name=\"transmission_color\" type=\"color3\" value=\"0.5, 1, 1\"/>";
+            let text = format!(
+                "<materialx><{surface} name=\"s\" type=\"surfaceshader\">{inputs}{color}\
+                 </{surface}></materialx>"
+            );
+            let material = convert(&text).unwrap();
+            assert!(material.warnings.is_empty());
+            material.volume
+        };
+        let volume_2 = volume("").unwrap();
+        assert!((volume_2.absorption[0] - 0.5 * 2f64.ln()).abs() < 1e-12);
+        assert_eq!(volume_2.absorption[1..], [0.0; 2]);
+        assert_eq!((volume_2.scattering, volume_2.depth.1), ([0.0; 3], 2.0));
+        let thin = match surface {
+            "open_pbr_surface" => "geometry_thin_walled:boolean=true",
+            _ => "thin_walled:boolean=true",
+        };
+        assert!(volume(thin).is_none());
+    }
 }

@@ -1,5 +1,7 @@
 //! Images of a material.
 
+use crate::values::Term;
+
 /// How values in a file are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -31,4 +33,12 @@ pub struct Texture {
     pub wrap: Wrap,
     /// Whether texels are interpolated.
     pub is_interpolated: bool,
+}
+
+impl Texture {
+    /// The statement that gives a term the colour of the image at the texture coordinates.
+    pub(crate) fn lookup(&self, term: &Term) -> String {
+        let name = &self.name;
+        format!("let {term} = textureSample({name}, {name}_sampler, p.uv).rgb;")
+    }
 }

@@ -1,6 +1,7 @@
 //! Integers that Python passes. Those out of range are errors that name the argument.
 
 use super::error::plain;
+use lightbound::render::RenderOptions;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
@@ -42,6 +43,15 @@ impl Integer {
 /// The value of an optional argument, at least 0.
 pub fn optional<T: TryFrom<i64>>(name: &str, value: Option<Integer>) -> PyResult<Option<T>> {
     value.map(|value| value.at_least(name, 0)).transpose()
+}
+
+/// A number of threads; all by default.
+pub fn threads(value: Option<Integer>) -> PyResult<usize> {
+    let threads = optional("threads", value)?.unwrap_or(RenderOptions::default().threads);
+    match threads {
+        1..=4096 => Ok(threads),
+        _ => Err(plain("`threads` is a number from 1 to 4096")),
+    }
 }
 
 /// A resolution: width and height.

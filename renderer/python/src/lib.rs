@@ -1,6 +1,6 @@
 //! The Python package `lightbound`: compiles, evaluates, bounds and samples functions in WGSL
-//! (`function`, `sampler`), renders scenes (`scene`, `builder`, `render`), and compares images
-//! (`compare`).
+//! (`function`, `sampler`), renders scenes (`scene`, `builder`, `render`), and compares and
+//! denoises images (`compare`, `denoise`).
 //!
 //! Values are numpy arrays of floats (`arrays`). Long work releases the GIL. `lightbound.pyi` has
 //! the signatures with their documentation.
@@ -9,6 +9,7 @@ mod arrays;
 mod batch;
 mod builder;
 mod compare;
+mod denoise;
 mod error;
 mod function;
 mod integer;
@@ -25,6 +26,8 @@ mod lightbound_module {
     use super::builder::{Material, SceneBuilder};
     #[pymodule_export]
     use super::compare::compare;
+    #[pymodule_export]
+    use super::denoise::denoise;
     #[pymodule_export]
     use super::error::Error;
     #[pymodule_export]

@@ -55,11 +55,7 @@ pub fn render<'py>(
         let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
         limit.ok_or_else(|| plain("`time_limit` is a number of seconds above 0"))
     });
-    let threads =
-        integer::optional("threads", threads)?.unwrap_or(RenderOptions::default().threads);
-    if !(1..=4096).contains(&threads) {
-        return Err(plain("`threads` is a number from 1 to 4096"));
-    }
+    let threads = integer::threads(threads)?;
     let integrator = py
         .detach(|| integrator::new(scene, &settings.integrator))
         .map_err(|error| report(&SceneError::new(error.to_string())))?;
@@ -217,6 +213,6 @@ fn layer<'py>(
 }
 
 /// The columns of pixels with several components.
-fn columns<const N: usize>(pixels: &[[f32; N]]) -> [Vec<f32>; N] {
+pub fn columns<const N: usize>(pixels: &[[f32; N]]) -> [Vec<f32>; N] {
     std::array::from_fn(|k| pixels.iter().map(|pixel| pixel[k]).collect())
 }

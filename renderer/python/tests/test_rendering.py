@@ -262,3 +262,28 @@ def test_fallbacks_are_warnings():
         lightbound.parse(text, shaders={"half.wgsl": DIFFUSE})
     with pytest.raises(lightbound.Error, match="bdpt"):
         lightbound.parse(text, shaders={"half.wgsl": DIFFUSE}, strict=True)
+
+
+def test_images_are_denoised():
+    layers = lightbound.render(scene(), spp=2, layers=["beauty", "albedo", "normal"])
+    noise = np.random.default_rng(1).exponential(1.0, layers["beauty"].shape).astype(np.float32)
+    noisy = layers["beauty"] * noise
+    guides = {name: layers[name] for name in ("albedo", "normal")}
+    try:
+        clean = lightbound.denoise(noisy, **guides)
+    except lightbound.Error as error:
+        if "LIGHTBOUND_OIDN" in os.environ:
+            raise
+        assert "scripts/prepare-denoiser" in str(error)
+        pytest.skip(str(error))
+    assert clean.shape == noisy.shape and clean.dtype == np.float32
+    errors = [lightbound.compare(image, layers["beauty"], metrics=["relmse"])["relmse"]
+              for image in (noisy, clean)]
+    assert errors[1] < 0.1 * errors[0], errors
+
+
+def test_wrong_images_are_not_denoised():
+    image = np.ones((4, 6, 3))
+    for wrong in ({"image": image[..., 0]}, {"albedo": image[:2]}, {"threads": 0}):
+        with pytest.raises(lightbound.Error):
+            lightbound.denoise(**{"image": image, **wrong})

@@ -48,6 +48,7 @@ pub struct Shader {
     info: naga::valid::ModuleInfo,
     contract: Contract,
     sides: SurfaceSides,
+    transmitting: Vec<String>,
     includes_cosine: bool,
     description: String,
     warnings: Vec<ShaderError>,
@@ -499,10 +500,20 @@ impl Shader {
         let (module, info) = parse::parse(&source)?;
         let contract = check(&source, &module)?;
         annotations::reject_stray(&source)?;
-        let annotations::ModuleDocs { sides, includes_cosine, description } =
-            annotations::module(&source, contract.kind)?;
+        let annotations::ModuleDocs { sides, transmitting, includes_cosine, description } =
+            annotations::module(&source, contract.kind, contract.settable())?;
         let warnings = annotations::unknown_clauses(&source);
-        Ok(Shader { source, module, info, contract, sides, includes_cosine, description, warnings })
+        Ok(Shader {
+            source,
+            module,
+            info,
+            contract,
+            sides,
+            transmitting,
+            includes_cosine,
+            description,
+            warnings,
+        })
     }
 
     /// Problems that do not keep the shader from being used, with their locations.
@@ -549,6 +560,18 @@ impl Shader {
     /// The sides that the material scatters light to. Media scatter to both.
     pub fn sides(&self) -> SurfaceSides {
         self.sides
+    }
+
+    /// Names of the settable parameters in `sides: both if …`. A material for which all of them are
+    /// 0 only reflects light; see [`reflecting`](Shader::reflecting).
+    pub fn transmitting(&self) -> &[String] {
+        &self.transmitting
+    }
+
+    /// This shader with `sides: one`.
+    #[must_use]
+    pub fn reflecting(&self) -> Shader {
+        Shader { sides: SurfaceSides::One, transmitting: vec![], ..self.clone() }
     }
 
     /// What the shader describes.
@@ -602,7 +625,7 @@ impl Shader {
 
     /// The other [parameters](Shader::parameters), which a scene can set.
     pub fn settable(&self) -> &[Parameter] {
-        &self.contract.parameters[self.contract.surface.len()..]
+        self.contract.settable()
     }
 
     /// The members of `Material`, the argument of `brdf` or `phase`, `sample` and `pdf`, or of

@@ -57,8 +57,11 @@ pub const OPENPBR_15: [&str; 15] = [
 static OPENPBR_15_TEXT: LazyLock<String> =
     LazyLock::new(|| with_parameters(include_str!("../../../assets/shaders/openpbr.wgsl")));
 
-/// Returns the text of `openpbr` with only the parameters of [`OPENPBR_15`].
+/// Returns the text of `openpbr` with only the parameters of [`OPENPBR_15`], with which it only
+/// reflects, and without its sampler.
 fn with_parameters(openpbr: &str) -> String {
+    let (sides, openpbr) = openpbr.split_once('\n').expect("it has lines");
+    assert!(sides.contains("sides: both if transmission_weight or geometry_thin_walled"));
     let (before, rest) =
         openpbr.split_once("struct Material {").expect("the shader has parameters");
     let (members, after) = rest.split_once("\n}\n").expect("the struct ends");
@@ -84,11 +87,14 @@ fn with_parameters(openpbr: &str) -> String {
         }
         comment.clear();
     }
+    let mut after = after.replace("m: Material", "m: Surface");
+    for function in ["brdf", "sample", "pdf"] {
+        after = after.replace(&format!("fn {function}("), &format!("fn {function}_of_surface("));
+    }
     format!(
-        "{before}struct Surface {{{members}\n}}\n{}\nstruct Material {{\n{kept}}}\n\n\
+        "{before}struct Surface {{{members}\n}}\n{after}\nstruct Material {{\n{kept}}}\n\n\
          fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{\n    \
-         return reflect_surface(wi, wo, Surface({}));\n}}\n",
-        after.replace("m: Material", "m: Surface").replace("fn brdf(", "fn reflect_surface("),
+         return brdf_of_surface(wi, wo, Surface({}));\n}}\n",
         values.join(", "),
     )
 }

@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     checks.failed |= faults.fail();
     let property = |name: &str, text: String| vec![name.to_owned(), text];
     let mut properties = vec![match shader.kind() {
-        ShaderKind::Brdf | ShaderKind::Phase => property("sides", describe_sides(&shader).into()),
+        ShaderKind::Brdf | ShaderKind::Phase => property("sides", describe_sides(&shader)),
         ShaderKind::Density => property("kind", "the density of a medium".into()),
         ShaderKind::Function => property("kind", "a function".into()),
     }];
@@ -396,13 +396,16 @@ fn median_time<T>(mut work: impl FnMut() -> Result<T, Error>) -> Result<Duration
     Ok(times[times.len() / 2])
 }
 
-fn describe_sides(shader: &Shader) -> &'static str {
-    match shader.sides() {
-        _ if shader.kind() == ShaderKind::Phase => {
-            "both: light is scattered over the whole sphere, in a medium"
+fn describe_sides(shader: &Shader) -> String {
+    let both = "both: light is scattered over the whole sphere";
+    match (shader.sides(), shader.transmitting()) {
+        _ if shader.kind() == ShaderKind::Phase => format!("{both}, in a medium"),
+        (SurfaceSides::One, _) => "one: light is reflected where wo.z > 0".into(),
+        (SurfaceSides::Both, []) => both.into(),
+        (SurfaceSides::Both, names) => {
+            let are = if names.len() == 1 { "is" } else { "are" };
+            format!("{both}; one, if {} {are} 0", names.join(" and "))
         }
-        SurfaceSides::One => "one: light is reflected where wo.z > 0",
-        SurfaceSides::Both => "both: light is scattered over the whole sphere",
     }
 }
 

@@ -50,5 +50,49 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", i.float("specTrans", 0.0)?),
         ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
     ];
-    Ok(Surface { shader: "gltf", values, normal: None })
+    Ok(Surface { shader: "gltf", values, normal: None, emission: None, volume: None })
+}
+
+/// The direction of anisotropy as parameters of glTF: the roughness, and the strength.
+struct GltfAnisotropy {
+    roughness: Term,
+    strength: Term,
+}
+
+impl Inputs<'_, '_> {
+    /// Converts roughness r and anisotropy a of MaterialX, where α is r²/√(1 − a) along the tangent
+    /// and r² √(1 − a) across, to glTF, where α is r² across and mix(r², 1, strength²) along.
+    fn gltf_anisotropy(
+        &mut self,
+        roughness: &Term,
+        anisotropy: &Term,
+    ) -> Result<GltfAnisotropy, Error> {
+        if anisotropy.is(0.0) {
+            return Ok(GltfAnisotropy {
+                roughness: roughness.clone(),
+                strength: anisotropy.clone(),
+            });
+        }
+        let operands = [roughness, anisotropy];
+        let across = self.combine(
+            "roughness",
+            Float,
+            &operands,
+            "{0} * pow(1.0 - min({1}, 0.98), 0.25)",
+            |v| v[0] * libm::pow(1.0 - v[1].min(0.98), 0.25),
+        )?;
+        let strength = self.combine(
+            "strength",
+            Float,
+            &[roughness, anisotropy, &across],
+            "sqrt(saturate((min({0} * {0} * inverseSqrt(1.0 - min({1}, 0.98)), 1.0) - {2} * {2}) \
+             / max(1.0 - {2} * {2}, 1e-6)))",
+            |v| {
+                let along = (v[0] * v[0] / libm::sqrt(1.0 - v[1].min(0.98))).min(1.0);
+                let across = v[2] * v[2];
+                libm::sqrt(((along - across) / (1.0 - across).max(1e-6)).clamp(0.0, 1.0))
+            },
+        )?;
+        Ok(GltfAnisotropy { roughness: across, strength })
+    }
 }

@@ -10,9 +10,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         let alpha = i.float("alpha", 1.0)?;
         i.ignore_opacity("alpha", &alpha);
     }
-    let emissive = i.color("emissive", 0.0)?;
-    let strength = i.float("emissive_strength", 1.0)?;
-    i.ignore_emission(&[("emissive", &emissive), ("emissive_strength", &strength)]);
+    let emission = i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)])?;
     let thickness = i.float("thickness", 0.0)?;
     let thin_walled =
         i.combine("thin_walled", Type::Boolean, &[&thickness], "{0} == 0.0", |v| {
@@ -54,5 +52,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", transmission),
         ("thin_walled", thin_walled),
     ];
-    Ok(Surface { shader: "gltf", values, normal: i.normal("normal") })
+    Ok(Surface { shader: "gltf", values, normal: i.normal("normal"), emission, volume: None })
 }

@@ -1,8 +1,6 @@
 //! Surfaces as parameters of shaders of the library.
 //!
-//! Light that passes through a surface is scattered by `gltf`, and other surfaces are `openpbr`,
-//! unless the document uses the material of glTF or UsdPreviewSurface. Smooth metal is `gltf` as well,
-//! since that has a sampler: directions sampled from bounds rarely meet a narrow lobe.
+//! OpenPBR and standard surface are `openpbr`; the materials of glTF, USD and Disney are `gltf`.
 
 mod disney;
 mod gltf;
@@ -13,6 +11,7 @@ mod usd;
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
+use crate::scene::{Emission, Volume};
 use crate::values::{Term, Type};
 
 /// A surface as a shader of the library.
@@ -23,6 +22,8 @@ pub(crate) struct Surface {
     pub values: Vec<(&'static str, Term)>,
     /// The input that has the normal, if it is connected.
     pub normal: Option<Id>,
+    pub emission: Option<Emission>,
+    pub volume: Option<Volume>,
 }
 
 /// Converts a surface with these inputs.
@@ -181,12 +182,46 @@ impl Inputs<'_, '_> {
         Ok(())
     }
 
-    /// Warns about emission, unless the product of its factors is 0.
-    fn ignore_emission(&mut self, factors: &[(&str, &Term)]) {
-        if factors.iter().all(|(_, term)| !term.is(0.0)) {
-            let message = "a material does not emit light";
-            self.ignore(factors[0].0, message, "no emission; give the shape an AreaLightSource");
+    /// Emission as the product of a colour and factors, inputs with their defaults. The colour is a
+    /// constant or an image, and the factors are constant; others are ignored, with a warning.
+    fn emission(
+        &mut self,
+        (name, default): (&str, f64),
+        factors: &[(&str, f64)],
+    ) -> Result<Option<Emission>, Error> {
+        let (scope, node) = (self.scope, self.node);
+        let (terms, statements, mut textures) = self.g.apart(|g| {
+            let mut inputs = Inputs { g, scope, node };
+            let color = inputs.color(name, default)?;
+            let factors: Result<Vec<Term>, Error> =
+                factors.iter().map(|(name, default)| inputs.float(name, *default)).collect();
+            Ok::<_, Error>((color, factors?))
+        });
+        let (color, factors) = terms?;
+        if color.is(0.0) || factors.iter().any(|factor| factor.is(0.0)) {
+            return Ok(None);
         }
+        let names = factors.iter().map(|(name, _)| *name).chain([name]);
+        let given = names.filter_map(|name| self.g.document.input(node, name)).next();
+        let warning = self.g.warning(
+            given.unwrap_or(node),
+            "a material does not emit light",
+            "no emission; give the shape an AreaLightSource",
+        );
+        let scale = factors.iter().map(Term::number).product::<Option<f64>>();
+        let emission = match (scale, &color.constant, &textures[..], &statements[..]) {
+            (Some(scale), Some(color), ..) => {
+                Some((std::array::from_fn(|k| scale * color[k]), None))
+            }
+            (Some(scale), None, [image], [statement]) if *statement == image.lookup(&color) => {
+                Some(([scale; 3], textures.pop()))
+            }
+            _ => None,
+        };
+        if emission.is_none() {
+            self.g.warnings.push(warning.clone());
+        }
+        Ok(emission.map(|(radiance, image)| Emission { radiance, image, warning }))
     }
 
     /// Warns about an opacity that is not 1.
@@ -250,69 +285,48 @@ impl Inputs<'_, '_> {
             self.ignore(name, message, "diffuse reflection of the same colour");
         }
     }
-}
 
-/// The greatest roughness √α of metal that is smooth.
-const SMOOTH: f64 = 0.1;
-
-impl Inputs<'_, '_> {
-    /// Whether inputs describe smooth metal, without the layers of these weights.
-    fn is_smooth_metal(
-        &mut self,
-        [metalness, roughness]: [&str; 2],
-        default_roughness: f64,
-        layers: &[&str],
-    ) -> Result<bool, Error> {
-        let roughness = self.float(roughness, default_roughness)?;
-        let mut is_smooth = roughness.number().is_some_and(|x| x <= SMOOTH);
-        is_smooth &= self.float(metalness, 0.0)?.is(1.0);
-        for layer in layers {
-            is_smooth &= self.float(layer, 0.0)?.is(0.0);
+    /// The volume below a surface that transmits light, by the names of its inputs; `None` if the
+    /// surface colours light. A volume that is not constant is ignored, with a warning.
+    fn volume(&mut self, names: &VolumeNames) -> Result<Option<Volume>, Error> {
+        self.ignore_unless(
+            names.dispersion,
+            Type::Float,
+            0.0,
+            "light does not disperse in this material",
+            "one index of refraction; use pbrt's \"dielectric\"",
+        )?;
+        let depth = self.float(names.depth, 0.0)?;
+        if depth.is(0.0) || self.boolean(names.thin_walled)?.is(1.0) {
+            return Ok(None);
         }
-        Ok(is_smooth)
+        let element = self.element(names.depth);
+        let warning = self.g.warning(
+            element,
+            "a volume is a medium of the scene",
+            "the colour at the surface, without scattering",
+        );
+        let color = self.color("transmission_color", 1.0)?;
+        let scatter = self.color("transmission_scatter", 0.0)?;
+        let anisotropy = self.float("transmission_scatter_anisotropy", 0.0)?;
+        let (Some(depth), Some(color), Some(scatter), Some(anisotropy)) =
+            (depth.number(), &color.constant, &scatter.constant, anisotropy.number())
+        else {
+            self.g.warnings.push(warning);
+            return Ok(None);
+        };
+        if depth < 0.0 {
+            return Ok(None);
+        }
+        let [absorption, scattering] = Volume::coefficients(color, scatter, depth);
+        let (anisotropy, depth) = (anisotropy.clamp(-0.99, 0.99), ("transmission_depth", depth));
+        Ok(Some(Volume { absorption, scattering, anisotropy, depth, warning }))
     }
 }
 
-/// The direction of anisotropy as parameters of glTF: the roughness, and the strength.
-struct GltfAnisotropy {
-    roughness: Term,
-    strength: Term,
-}
-
-impl Inputs<'_, '_> {
-    /// Converts roughness r and anisotropy a of MaterialX, where α is r²/√(1 − a) along the tangent
-    /// and r² √(1 − a) across, to glTF, where α is r² across and mix(r², 1, strength²) along.
-    fn gltf_anisotropy(
-        &mut self,
-        roughness: &Term,
-        anisotropy: &Term,
-    ) -> Result<GltfAnisotropy, Error> {
-        if anisotropy.is(0.0) {
-            return Ok(GltfAnisotropy {
-                roughness: roughness.clone(),
-                strength: anisotropy.clone(),
-            });
-        }
-        let operands = [roughness, anisotropy];
-        let across = self.combine(
-            "roughness",
-            Type::Float,
-            &operands,
-            "{0} * pow(1.0 - min({1}, 0.98), 0.25)",
-            |v| v[0] * libm::pow(1.0 - v[1].min(0.98), 0.25),
-        )?;
-        let strength = self.combine(
-            "strength",
-            Type::Float,
-            &[roughness, anisotropy, &across],
-            "sqrt(saturate((min({0} * {0} * inverseSqrt(1.0 - min({1}, 0.98)), 1.0) - {2} * {2}) \
-             / max(1.0 - {2} * {2}, 1e-6)))",
-            |v| {
-                let along = (v[0] * v[0] / libm::sqrt(1.0 - v[1].min(0.98))).min(1.0);
-                let across = v[2] * v[2];
-                libm::sqrt(((along - across) / (1.0 - across).max(1e-6)).clamp(0.0, 1.0))
-            },
-        )?;
-        Ok(GltfAnisotropy { roughness: across, strength })
-    }
+/// Names of the inputs of a volume that differ between surfaces.
+struct VolumeNames {
+    depth: &'static str,
+    dispersion: &'static str,
+    thin_walled: &'static str,
 }

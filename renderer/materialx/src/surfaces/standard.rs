@@ -1,9 +1,9 @@
-//! `standard_surface` as `openpbr`, or as `gltf` if it transmits light.
+//! `standard_surface` as `openpbr`.
 //!
 //! Roughness, anisotropy, films, coats and the edge of metals are converted so that both models agree
 //! where they can: the notes at each formula say how.
 
-use super::{Inputs, Surface};
+use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
 use crate::values::{Term, Type};
 
@@ -12,8 +12,7 @@ use Type::{Color3, Float};
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let opacity = i.color("opacity", 1.0)?;
     i.ignore_opacity("opacity", &opacity);
-    let (emission, color) = (i.float("emission", 0.0)?, i.color("emission_color", 1.0)?);
-    i.ignore_emission(&[("emission", &emission), ("emission_color", &color)]);
+    let emission = i.emission(("emission_color", 1.0), &[("emission", 0.0)])?;
     let subsurface = i.float("subsurface", 0.0)?;
     i.approximate_subsurface("subsurface", &subsurface);
     for (anisotropy, rotation) in
@@ -24,15 +23,24 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
             i.ignore_unless(rotation, Float, 0.0, message, "no rotation")?;
         }
     }
-    let normal = i.normal("normal");
     let transmission = i.float("transmission", 0.0)?;
-    let metal = ["metalness", "specular_roughness"];
-    let is_smooth_metal = i.is_smooth_metal(metal, 0.2, &["coat", "sheen"])?;
-    match transmission.is(0.0) && !is_smooth_metal {
-        true => opaque(i, subsurface),
-        false => refracting(i, transmission),
+    let mut volume = None;
+    if !transmission.is(0.0) {
+        volume = i.volume(&VolumeNames {
+            depth: "transmission_depth",
+            dispersion: "transmission_dispersion",
+            thin_walled: "thin_walled",
+        })?;
+        i.ignore_unless(
+            "transmission_extra_roughness",
+            Float,
+            0.0,
+            "reflected and transmitted light have the same roughness",
+            "specular_roughness for both",
+        )?;
     }
-    .map(|surface| Surface { normal, ..surface })
+    let values = values(i, transmission, subsurface)?;
+    Ok(Surface { shader: "openpbr", values, normal: i.normal("normal"), emission, volume })
 }
 
 /// The ratio of α along both axes is 1 − a in both models. Standard surface's geometric mean of both
@@ -53,7 +61,11 @@ fn roughness(i: &mut Inputs, name: &str, r: &Term, anisotropy: &Term) -> Result<
     )
 }
 
-fn opaque(i: &mut Inputs, subsurface: Term) -> Result<Surface, Error> {
+fn values(
+    i: &mut Inputs,
+    transmission: Term,
+    subsurface: Term,
+) -> Result<Vec<(&'static str, Term)>, Error> {
     let (weight, base) = (i.float("base", 0.8)?, i.color("base_color", 1.0)?);
     let metalness = i.float("metalness", 0.0)?;
     let specular = i.float("specular", 1.0)?;
@@ -116,7 +128,7 @@ fn opaque(i: &mut Inputs, subsurface: Term) -> Result<Surface, Error> {
     // Of MaterialX's translation, by eye.
     let fuzz =
         i.combine("fuzz", Float, &[&fuzz], "pow({0}, 0.4)", |v| libm::pow(v[0].max(0.0), 0.4))?;
-    let values = vec![
+    Ok(vec![
         ("base_weight", weight),
         ("base_color", base),
         ("base_diffuse_roughness", i.float("diffuse_roughness", 0.0)?),
@@ -126,6 +138,8 @@ fn opaque(i: &mut Inputs, subsurface: Term) -> Result<Surface, Error> {
         ("specular_roughness", r),
         ("specular_ior", ior),
         ("specular_roughness_anisotropy", anisotropy),
+        ("transmission_weight", transmission),
+        ("transmission_color", i.color("transmission_color", 1.0)?),
         ("subsurface_weight", subsurface),
         ("subsurface_color", i.color("subsurface_color", 1.0)?),
         ("subsurface_scatter_anisotropy", i.float("subsurface_anisotropy", 0.0)?),
@@ -142,8 +156,7 @@ fn opaque(i: &mut Inputs, subsurface: Term) -> Result<Surface, Error> {
         ("thin_film_thickness", thickness),
         ("thin_film_ior", i.float("thin_film_IOR", 1.5)?),
         ("geometry_thin_walled", i.boolean("thin_walled")?),
-    ];
-    Ok(Surface { shader: "openpbr", values, normal: None })
+    ])
 }
 
 /// The reflectance at 82° of metal with reflectance `r` at normal incidence and edge colour `g`,
@@ -159,73 +172,6 @@ fn edge_tint(r: f64, g: f64) -> f64 {
     let parallel = (n2k2 * c * c - 2.0 * n * c + 1.0) / (n2k2 * c * c + 2.0 * n * c + 1.0);
     let schlick = r + (1.0 - r) * libm::pow(6.0 / 7.0, 5.0);
     (0.5 * (perpendicular + parallel) / schlick).clamp(0.0, 1.0)
-}
-
-/// A surface that transmits light, or smooth metal: what both models have.
-fn refracting(i: &mut Inputs, transmission: Term) -> Result<Surface, Error> {
-    let (weight, base) = (i.float("base", 0.8)?, i.color("base_color", 1.0)?);
-    let base = i.product("base", Color3, &base, &weight)?;
-    let tint = i.color("transmission_color", 1.0)?;
-    let color = i.mix("color", Color3, &base, &tint, &transmission)?;
-    let (r, anisotropy) =
-        (i.float("specular_roughness", 0.2)?, i.float("specular_anisotropy", 0.0)?);
-    let specular = i.gltf_anisotropy(&r, &anisotropy)?;
-    let (sheen, weight) = (i.color("sheen_color", 1.0)?, i.float("sheen", 0.0)?);
-    let sheen = i.product("sheen", Color3, &sheen, &weight)?;
-    let sheen_r = i.float("sheen_roughness", 0.3)?;
-    let sheen_r = i.combine("sheen_roughness", Float, &[&sheen_r], "sqrt({0})", |v| {
-        libm::sqrt(v[0].max(0.0))
-    })?;
-    let film = i.float("thin_film_thickness", 0.0)?;
-    let has_film = i.combine("has_film", Float, &[&film], "select(0.0, 1.0, {0} > 0.0)", |v| {
-        f64::from(u8::from(v[0] > 0.0))
-    })?;
-    if !transmission.is(0.0) {
-        ignore_volume(i)?;
-    }
-    if !i.float("coat", 0.0)?.is(0.0) {
-        i.ignore_unless("coat_color", Color3, 1.0, "the coat over glass is clear", "a clear coat")?;
-    }
-    let values = vec![
-        ("base_color", color),
-        ("metallic", i.float("metalness", 0.0)?),
-        ("roughness", specular.roughness),
-        ("anisotropy", specular.strength),
-        ("ior", i.float("specular_IOR", 1.5)?),
-        ("specular", i.float("specular", 1.0)?),
-        ("specular_color", i.color("specular_color", 1.0)?),
-        ("clearcoat", i.float("coat", 0.0)?),
-        ("clearcoat_roughness", i.float("coat_roughness", 0.1)?),
-        ("sheen_color", sheen),
-        ("sheen_roughness", sheen_r),
-        ("iridescence", has_film),
-        ("iridescence_ior", i.float("thin_film_IOR", 1.5)?),
-        ("iridescence_thickness", film),
-        ("transmission", transmission),
-        ("thin_walled", i.boolean("thin_walled")?),
-    ];
-    Ok(Surface { shader: "gltf", values, normal: None })
-}
-
-/// Warns about what a volume would do.
-fn ignore_volume(i: &mut Inputs) -> Result<(), Error> {
-    let volume = "a volume is a medium of the scene";
-    i.ignore_unless("transmission_depth", Float, 0.0, volume, "the colour at the surface")?;
-    i.ignore_unless("transmission_scatter", Color3, 0.0, volume, "no scattering in the volume")?;
-    i.ignore_unless(
-        "transmission_dispersion",
-        Float,
-        0.0,
-        "light does not disperse in this material",
-        "one index of refraction; use pbrt's \"dielectric\"",
-    )?;
-    i.ignore_unless(
-        "transmission_extra_roughness",
-        Float,
-        0.0,
-        "reflected and transmitted light have the same roughness",
-        "specular_roughness for both",
-    )
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use crate::values::{Term, Type};
 use Type::{Color3, Float};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let emissive = i.color("emissiveColor", 0.0)?;
-    i.ignore_emission(&[("emissiveColor", &emissive)]);
+    let emission = i.emission(("emissiveColor", 0.0), &[])?;
     i.ignore_unless(
         "displacement",
         Float,
@@ -68,5 +67,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", transmission),
         ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
     ];
-    Ok(Surface { shader: "gltf", values, normal: i.normal("normal") })
+    Ok(Surface { shader: "gltf", values, normal: i.normal("normal"), emission, volume: None })
 }

@@ -217,19 +217,23 @@ impl Builder<'_> {
             let message = format!("a {} light needs an image", entity.name);
             return Err(entity.error(message).help("give \"string filename\""));
         };
-        self.light_image(entity, name)
+        let path = self.path(name);
+        self.light_image(entity, &path)
     }
 
     /// Reads an image of emitted light. Texels must be finite; negative ones cause a warning.
-    pub(super) fn light_image(&mut self, entity: &Entity, name: &str) -> Result<Image, SceneError> {
-        let path = self.path(name);
-        let image = self.read_image(entity, &path, Encoding::Srgb, ColourRole::Light)?;
+    pub(super) fn light_image(
+        &mut self,
+        entity: &Entity,
+        path: &Path,
+    ) -> Result<Image, SceneError> {
+        let image = self.read_image(entity, path, Encoding::Srgb, ColourRole::Light)?;
         if let Some(i) = image.pixels().position(|texel| !texel.is_finite()) {
             let (x, y) = (i as u32 % image.width(), i as u32 / image.width());
             let message = format!("{}: texel ({x}, {y}) is not finite", path.display());
             return Err(entity.error(message).help("export the image again"));
         }
-        self.check_emission(Some(&entity.location), &path, &image)?;
+        self.check_emission(Some(&entity.location), path, &image)?;
         Ok(image)
     }
 

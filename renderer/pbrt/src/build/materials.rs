@@ -8,6 +8,7 @@ use crate::describe::{Description, MaterialEntity, ShapeEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{FloatOrSpectrum, ParamType, SpectrumParam};
 use crate::file::parse::Entity;
+use lightbound::light::EmissionImage;
 use lightbound::material::{Conductor, DispersiveIndex, Material, Specular};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
@@ -25,8 +26,27 @@ pub(super) struct Materials {
     pub index: Vec<Option<u32>>,
     /// Index of [`Material::Interface`], if an interface separates media.
     pub interface: Option<u32>,
-    /// Index of the medium below the surface of each material, for `subsurface`.
+    /// Index of the medium below the surface of each material, for `subsurface` and `materialx`.
     media: Vec<Option<u32>>,
+    /// The light that each material emits.
+    glows: Vec<Option<Glow>>,
+}
+
+/// The light that the fronts of surfaces with a material emit.
+#[derive(Clone)]
+pub(super) struct Glow {
+    /// Radiance.
+    pub le: Vec3,
+    /// Factor of the radiance.
+    pub image: Option<Arc<EmissionImage>>,
+}
+
+/// A material with what else its document describes.
+pub(super) struct DocumentMaterial {
+    pub material: Material,
+    /// Index of the medium below the surface.
+    pub medium: Option<u32>,
+    pub glow: Option<Glow>,
 }
 
 impl Materials {
@@ -35,6 +55,7 @@ impl Materials {
         self.materials.push(material);
         self.names.push("interface".into());
         self.media.push(None);
+        self.glows.push(None);
         self.materials.len() as u32 - 1
     }
 
@@ -44,6 +65,11 @@ impl Materials {
             Material::Mix { materials: [a, b], .. } => self.medium(*a).or_else(|| self.medium(*b)),
             _ => self.media[material as usize],
         }
+    }
+
+    /// Returns the light that surfaces with a material emit.
+    pub fn emission(&self, material: u32) -> Option<&Glow> {
+        self.glows[material as usize].as_ref()
     }
 }
 
@@ -95,10 +121,10 @@ impl Builder<'_> {
         };
         let index: Vec<_> = d.materials.iter().map(&mut assign_index).collect();
         let (materials, names) = (Vec::new(), Vec::new());
-        let media = Vec::new();
-        let mut all = Materials { materials, names, index, interface: None, media };
+        let (media, glows) = (Vec::new(), Vec::new());
+        let mut all = Materials { materials, names, index, interface: None, media, glows };
         for m in &d.materials {
-            let mut medium = None;
+            let (mut medium, mut glow) = (None, None);
             let material = match m.entity.name.as_str() {
                 "subsurface" => {
                     let (material, below) = self.subsurface(&m.entity, m.name.as_deref())?;
@@ -107,12 +133,17 @@ impl Builder<'_> {
                 }
                 "mix" => Some(self.mix(&m.entity, d, &all.index, next)?),
                 "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
-                "materialx" => Some(self.materialx(&m.entity, m.name.as_deref())?),
+                "materialx" => {
+                    let found = self.materialx(&m.entity, m.name.as_deref())?;
+                    (medium, glow) = (found.medium, found.glow);
+                    Some(found.material)
+                }
                 _ => self.material(&m.entity)?,
             };
             if let Some(material) = material {
                 all.materials.push(material);
                 all.media.push(medium);
+                all.glows.push(glow);
                 let in_document = match m.entity.name.as_str() {
                     "materialx" => m.entity.params.string("material")?,
                     _ => None,

@@ -1,19 +1,23 @@
 //! Builds `Material "materialx"` from a material of a MaterialX document.
 //!
 //! The material is converted to a shader. The scene may set its parameters, as those of
-//! `Material "shader"`. Images are those of the document, unless the scene sets them.
+//! `Material "shader"`. Images are those of the document, unless the scene sets them. Emission makes
+//! shapes with the material area lights, and a volume becomes the medium below their surfaces.
 
 use super::Builder;
+use super::materials::{DocumentMaterial, Glow};
+use super::media::Coefficients;
 use super::shader_material::ShaderUse;
 use super::shader_textures::ShaderTexture;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::shader_file;
-use lightbound::material::Material;
+use lightbound::medium::{Homogeneous, Medium, MediumPoint};
 use lightbound::texture::{
-    ImageMap, ImageMapValue, Mapping, TextureFilter, WrapMode, shader_texture,
+    ImageMap, ImageMapValue, Mapping, Param, TextureFilter, WrapMode, shader_texture,
 };
-use lightbound_materialx::{Document, Encoding, Error, Texture, Wrap};
+use lightbound_materialx::{Document, Emission, Encoding, Error, Texture, Volume, Warning, Wrap};
+use lightbound_math::{Transform, Vec3};
 use lightbound_shader::ShaderKind;
 use std::collections::HashMap;
 use std::io;
@@ -27,8 +31,16 @@ const RESERVED: [&str; 3] = ["filename", "type", "material"];
 #[derive(Default)]
 pub(super) struct Documents {
     documents: HashMap<PathBuf, Arc<Document>>,
-    /// Images by the index of the shader.
-    textures: HashMap<u32, Arc<[Texture]>>,
+    /// Converted materials by the index of the shader.
+    converted: HashMap<u32, Converted>,
+}
+
+/// What a converted material needs besides its shader.
+#[derive(Clone)]
+struct Converted {
+    textures: Arc<[Texture]>,
+    emission: Option<Emission>,
+    volume: Option<Volume>,
 }
 
 /// An error in a document as one of the entity that uses it.
@@ -42,7 +54,7 @@ impl Builder<'_> {
         &mut self,
         entity: &Entity,
         name: Option<&str>,
-    ) -> Result<Material, SceneError> {
+    ) -> Result<DocumentMaterial, SceneError> {
         let Some(file) = entity.params.string("filename")? else {
             let error = entity.error("a material \"materialx\" needs a document");
             return Err(error.help("give \"string filename\", a .mtlx file"));
@@ -60,9 +72,66 @@ impl Builder<'_> {
             None => self.convert_material(entity, &label, &path, material.as_deref())?,
         };
         let shader_use = self.checked_use(entity, index, label, ShaderKind::Brdf, &RESERVED)?;
-        let textures = self.document_textures(&shader_use, &path)?;
-        let values = self.shader_values_with(&shader_use, textures)?;
-        self.finish_material(&shader_use, values)
+        let converted = self.documents.converted[&index].clone();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let textures = self.document_textures(&shader_use, folder, &converted.textures)?;
+        let mut values = self.shader_values_with(&shader_use, textures)?;
+        let medium = match &converted.volume {
+            None => None,
+            Some(volume) if self.media.are_rendered() => {
+                let (parameter, depth) = volume.depth;
+                values.set_default(&shader_use, parameter, depth);
+                Some(self.volume(entity, name.unwrap_or(&entity.name).to_owned(), volume)?)
+            }
+            Some(volume) => {
+                self.document_warning(entity, &volume.warning)?;
+                None
+            }
+        };
+        let glow = match &converted.emission {
+            None => None,
+            Some(emission) => Some(self.glow(entity, folder, emission)?),
+        };
+        let material = self.finish_material(&shader_use, values)?;
+        Ok(DocumentMaterial { material, medium, glow })
+    }
+
+    /// Adds the medium of a volume to those of the scene, and returns its index.
+    fn volume(
+        &mut self,
+        entity: &Entity,
+        name: String,
+        volume: &Volume,
+    ) -> Result<u32, SceneError> {
+        let vector = |v: [f64; 3]| Vec3::from_array(v.map(|x| x as f32));
+        let (absorption, scattering) = (vector(volume.absorption), vector(volume.scattering));
+        let Coefficients { extinction, albedo } =
+            Coefficients::new(entity, absorption, scattering, 1.0)?;
+        let field = Homogeneous(MediumPoint { extinction, albedo, emission: Vec3::ZERO });
+        let g = Param::from_float(volume.anisotropy as f32);
+        let phase = self.library(entity, "henyey_greenstein.wgsl", &[("g", g)])?;
+        let medium = Medium::new(name, Transform::IDENTITY, Box::new(field), phase);
+        Ok(self.media.add(medium))
+    }
+
+    /// The light that surfaces with the material emit; `folder` is that of the document.
+    fn glow(
+        &mut self,
+        entity: &Entity,
+        folder: &Path,
+        emission: &Emission,
+    ) -> Result<Glow, SceneError> {
+        let le = Vec3::from_array(emission.radiance.map(|x| x as f32));
+        let image = match &emission.image {
+            None => None,
+            Some(image) => Some(self.emission_image(entity, folder.join(&image.file))?),
+        };
+        Ok(Glow { le, image })
+    }
+
+    fn document_warning(&mut self, entity: &Entity, warning: &Warning) -> Result<(), SceneError> {
+        let message = format!("{}: {}", warning.location, warning.message);
+        self.warn(entity, message, &warning.fallback)
     }
 
     /// Converts a material of a document, and returns the index of its shader.
@@ -77,12 +146,13 @@ impl Builder<'_> {
         let converted =
             document.convert(material).map_err(|error| document_error(entity, label, &error))?;
         for warning in &converted.warnings {
-            let message = format!("{}: {}", warning.location, warning.message);
-            self.warn(entity, message, &warning.fallback)?;
+            self.document_warning(entity, warning)?;
         }
         let key = material.unwrap_or_default();
         let index = self.shaders.add_converted(path, key, converted.shader);
-        self.documents.textures.insert(index, converted.textures.into());
+        let textures = converted.textures.into();
+        let (emission, volume) = (converted.emission, converted.volume);
+        self.documents.converted.insert(index, Converted { textures, emission, volume });
         Ok(index)
     }
 
@@ -112,15 +182,15 @@ impl Builder<'_> {
         Ok(document)
     }
 
-    /// Returns the textures of a converted material: those of the scene, or else of the document.
+    /// Returns the textures of a converted material: those of the scene, or else of the document in
+    /// this folder.
     fn document_textures(
         &mut self,
         shader_use: &ShaderUse,
-        document: &Path,
+        folder: &Path,
+        textures: &[Texture],
     ) -> Result<Vec<ShaderTexture>, SceneError> {
-        let textures = self.documents.textures[&shader_use.index()].clone();
         let shader = shader_use.shader.clone();
-        let folder = document.parent().unwrap_or(Path::new(""));
         let texture = |name: &String| {
             if shader_use.entity.params.any(name).is_some() {
                 return self.shader_texture(shader_use, name);

@@ -48,12 +48,18 @@ pub(super) struct ShaderValues {
     textures: Vec<Arc<Texture>>,
 }
 
-impl ShaderUse<'_> {
-    /// Returns the index of the shader.
-    pub fn index(&self) -> u32 {
-        self.index
+impl ShaderValues {
+    /// Sets a parameter with one component, unless the entity sets it.
+    pub fn set_default(&mut self, shader_use: &ShaderUse, name: &str, value: f64) {
+        let settable = shader_use.shader.settable();
+        let index = settable.iter().position(|parameter| parameter.name == name);
+        if shader_use.entity.params.find(name).is_none() {
+            self.settings[index.expect("the shader has it")] = Setting::Constant(vec![value]);
+        }
     }
+}
 
+impl ShaderUse<'_> {
     /// Creates an error at a parameter of the material.
     pub fn error(&self, param: &Param, message: &str) -> SceneError {
         SceneError::at(
@@ -469,7 +475,8 @@ impl Builder<'_> {
         shader_use: &ShaderUse,
         ShaderValues { settings, overrides, lookups, textures }: ShaderValues,
     ) -> Result<ShaderInstance, SceneError> {
-        let variant = Variant::new(shader_use.index, &overrides, lookups);
+        let variant = Variant::new(shader_use.index, &overrides, lookups)
+            .for_settings(&shader_use.shader, &settings);
         let binding = self.shaders.bind(variant, textures);
         let binding = binding.map_err(|error| shader_use.program_error(error))?;
         self.instance(shader_use.entity, binding, settings)

@@ -47,6 +47,8 @@ enum Origin {
 pub(super) struct Variant {
     /// Index of the shader.
     shader: u32,
+    /// Whether the shader is [`Shader::reflecting`].
+    reflects_only: bool,
     /// Names and bits of the overrides that the material sets.
     overrides: Vec<(String, u64)>,
     /// Settings of each texture.
@@ -62,7 +64,20 @@ impl Variant {
         // −0 and 0 are the same value, so they share a variant.
         let overrides =
             overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
-        Variant { shader, overrides, textures }
+        Variant { shader, reflects_only: false, overrides, textures }
+    }
+
+    /// Only reflects light if the `settings` of the shader's settable parameters say so.
+    pub fn for_settings(self, shader: &Shader, settings: &[Setting]) -> Variant {
+        let is_zero = |name: &String| {
+            let position = shader.settable().iter().position(|parameter| parameter.name == *name);
+            match &settings[position.expect("the front end finds these parameters")] {
+                Setting::Constant(components) => components.iter().all(|&x| x == 0.0),
+                Setting::Varying(_) => false,
+            }
+        };
+        let names = shader.transmitting();
+        Variant { reflects_only: !names.is_empty() && names.iter().all(is_zero), ..self }
     }
 
     /// Returns the compiler settings of the variant.
@@ -239,13 +254,13 @@ impl Shaders {
         let program = match compiled {
             Some(program) => program,
             None => {
-                let shader = &self.shaders[key.0.shader as usize];
-                let program = Arc::new(Program::compile(
-                    &self.arena,
-                    shader,
-                    &key.0.settings(shader),
-                    self.target,
-                )?);
+                let mut shader = self.shaders[key.0.shader as usize].clone();
+                if key.0.reflects_only {
+                    shader = Arc::new(shader.reflecting());
+                }
+                let settings = key.0.settings(&shader);
+                let program = Program::compile(&self.arena, &shader, &settings, self.target)?;
+                let program = Arc::new(program);
                 self.programs.insert(key.0.clone(), program.clone());
                 program
             }

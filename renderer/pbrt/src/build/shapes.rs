@@ -2,7 +2,7 @@
 
 use super::light_groups::light_group;
 use super::lights::emission_scale;
-use super::materials::Materials;
+use super::materials::{Glow, Materials};
 use super::shape_errors::{check_bounds, check_extent, shape_error};
 use super::{Builder, RenderContext, motion_error, transform};
 use crate::describe::{Description, ShapeEntity};
@@ -10,11 +10,12 @@ use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
 use glam::DAffine3;
 use lightbound::geometry::{Cylinder, Disk, Geometry, Instance, Motion, Primitive, Shape, Sphere};
-use lightbound::light::{AnyLight, AreaLight, EmissionImage, MovingLight};
+use lightbound::light::{AnyLight, AreaLight, DEFAULT_GROUP, EmissionImage, MovingLight};
 use lightbound::texture::Param;
 use lightbound_math::sampling::luminance;
 use lightbound_math::{Aabb, Transform, Vec3};
 use std::f32::consts::PI;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The surfaces of a scene.
@@ -46,11 +47,12 @@ impl Emitter<'_> {
     }
 }
 
-/// The emission of an area light.
+/// The emission of an area light, or of a material.
 #[derive(Clone)]
 struct AreaEmission<'d> {
-    entity: &'d Entity,
-    /// Emitted radiance, without the factors `scale` and `power`; 1 with an image.
+    /// The area light.
+    entity: Option<&'d Entity>,
+    /// Emitted radiance, without the factors `scale` and `power` of an area light.
     le: Vec3,
     /// Factor of the radiance.
     image: Option<Arc<EmissionImage>>,
@@ -172,7 +174,7 @@ impl Builder<'_> {
                     let light = self.area_light(&emitter.emission, primitive, element)?;
                     lights.push(any_area_light(light, (primitive, element), None, context));
                 }
-                self.assign_light_group(emitter.emission.entity, lights)?;
+                self.assign_area_group(&emitter.emission, lights)?;
             }
             object_names.resize(geometry.primitives.len(), shape_name(&shape.entity)?);
         }
@@ -323,6 +325,7 @@ impl Builder<'_> {
         shapes.iter().try_for_each(|shape| check_extent(entity, shape))?;
         self.warn_unused(entity)?;
         let (index, mut area_light) = (materials.index[s.material], s.area_light);
+        let mut glow = index.and_then(|index| materials.emission(index)).cloned();
         let media = match index.and_then(|index| materials.medium(index)) {
             Some(inside) => Some(self.media.enclose(s, inside)),
             None => self.media.interface(s),
@@ -351,12 +354,17 @@ impl Builder<'_> {
             }
             _ => None,
         };
-        if let (Some((what, fallback)), true) = (dark, area_light.is_some()) {
+        if let (Some((what, fallback)), true) = (dark, area_light.is_some() || glow.is_some()) {
             self.warn(entity, what, fallback)?;
-            area_light = None;
+            (area_light, glow) = (None, None);
         }
-        let emission =
-            area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
+        let emission = match (area_light, glow) {
+            (Some(light), _) => Some(self.area_emission(&d.area_lights[light])?),
+            (None, Some(Glow { le, image })) => {
+                Some(AreaEmission { entity: None, le, image, two_sided: false })
+            }
+            (None, None) => None,
+        };
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         let mut emitters = Vec::new();
@@ -399,9 +407,9 @@ impl Builder<'_> {
                     .error("both \"L\" and \"filename\" are given")
                     .help("remove one of them; \"scale\" brightens an image"));
             }
-            Some(name) => (Vec3::ONE, Some(self.emission_image(entity, name)?)),
+            Some(name) => (Vec3::ONE, Some(self.emission_image(entity, self.path(name))?)),
         };
-        let emission = AreaEmission { entity, le, image, two_sided };
+        let emission = AreaEmission { entity: Some(entity), le, image, two_sided };
         // Checks the parameters and marks them as used, even if the shape has no elements.
         emission_scale(entity)?;
         light_group(entity)?;
@@ -410,17 +418,32 @@ impl Builder<'_> {
         Ok(emission)
     }
 
+    /// Puts the lights without a group into that of an area light; those of materials are in the
+    /// default group.
+    fn assign_area_group(
+        &mut self,
+        emission: &AreaEmission,
+        lights: &[AnyLight],
+    ) -> Result<(), SceneError> {
+        match emission.entity {
+            Some(entity) => self.assign_light_group(entity, lights),
+            None => {
+                self.light_groups.assign(DEFAULT_GROUP, lights.len());
+                Ok(())
+            }
+        }
+    }
+
     /// Returns an emission image. Reads each file once.
-    fn emission_image(
+    pub(super) fn emission_image(
         &mut self,
         entity: &Entity,
-        name: &str,
+        path: PathBuf,
     ) -> Result<Arc<EmissionImage>, SceneError> {
-        let path = self.path(name);
         if let Some(image) = self.emission_images.get(&path) {
             return Ok(image.clone());
         }
-        let image = Arc::new(self.light_image(entity, name)?);
+        let image = Arc::new(self.light_image(entity, &path)?);
         let image = Arc::new(EmissionImage::new(image));
         self.emission_images.insert(path, image.clone());
         Ok(image)
@@ -436,7 +459,7 @@ impl Builder<'_> {
     ) -> Result<AreaLight, SceneError> {
         let mean = image.as_ref().map_or(1.0, |image| luminance(image.mean()));
         let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 } * mean;
-        let le = self.scaled(entity, le, "power", power)?;
+        let le = entity.map_or(Ok(le), |entity| self.scaled(entity, le, "power", power))?;
         let light = AreaLight::new(primitive, element, le, two_sided);
         Ok(match image {
             Some(image) => light.with_image(primitive, element, image.clone()),
@@ -478,7 +501,7 @@ impl Builder<'_> {
             };
             lights.push(any_area_light(light, (primitive, element), place.clone(), context));
         }
-        self.assign_light_group(emitter.emission.entity, lights)
+        self.assign_area_group(&emitter.emission, lights)
     }
 }
 

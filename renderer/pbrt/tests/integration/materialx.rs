@@ -27,6 +27,16 @@ const DOCUMENT: &str = r#"<materialx>
 <open_pbr_surface name="lamp" type="surfaceshader">
   <input name="emission_luminance" type="float" value="10"/>
 </open_pbr_surface>
+<gltf_pbr name="screen" type="surfaceshader">
+  <input name="emissive" type="color3" nodename="checks"/>
+</gltf_pbr>
+<open_pbr_surface name="honey" type="surfaceshader">
+  <input name="transmission_weight" type="float" value="1"/>
+  <input name="transmission_color" type="color3" value="0.9, 0.5, 0.2"/>
+  <input name="transmission_depth" type="float" value="2"/>
+  <input name="transmission_scatter" type="color3" value="0.1, 0.1, 0.2"/>
+  <input name="transmission_scatter_anisotropy" type="float" value="0.4"/>
+</open_pbr_surface>
 </materialx>"#;
 
 fn files() -> Vec<(&'static str, Vec<u8>)> {
@@ -115,7 +125,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 3 materials",
+            "the document has 5 materials",
             "\"plain\", \"mapped\"",
         ),
         (
@@ -130,7 +140,64 @@ fn problems_name_document_line_and_remedy() {
         assert!(help.contains(remedy), "{help}");
     }
     let (error, warnings) =
-        load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "lamp""#);
+        load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey""#);
     assert_eq!(error, None);
-    assert!(warnings[0].contains("test.mtlx:21: a material does not emit light"), "{warnings:?}");
+    assert!(warnings[0].contains("test.mtlx:29: a volume is a medium"), "{warnings:?}");
+}
+
+#[test]
+fn emission_makes_area_lights() {
+    let lamp = r#"Material "materialx" "string filename" "test.mtlx" "string material" "lamp""#;
+    let shader = r#"Material "shader" "string filename" "openpbr" AreaLightSource "diffuse""#;
+    let light = picture(&format!(r#"{shader} "rgb L" [10 10 10]"#));
+    assert_eq!(picture(lamp).radiance, light.radiance);
+    // An area light of the scene takes the place of the document's.
+    let dim = picture(&format!(r#"{lamp} AreaLightSource "diffuse" "rgb L" [1 2 3]"#));
+    assert_eq!(dim.radiance, picture(&format!(r#"{shader} "rgb L" [1 2 3]"#)).radiance);
+
+    let screen =
+        picture(r#"Material "materialx" "string filename" "test.mtlx" "string material" "screen""#);
+    let light = picture(
+        r#"Material "shader" "string filename" "gltf" "bool thin_walled" true
+           "float metallic" 1 "float roughness" 1
+           AreaLightSource "diffuse" "string filename" "checks.pfm""#,
+    );
+    assert_eq!(screen.radiance, light.radiance);
+}
+
+#[test]
+fn volumes_are_media() {
+    let render_ball = |material: &str| {
+        let scene = format!(
+            r#"Sampler "zsobol" "integer pixelsamples" 4 Integrator "volpath" "integer maxdepth" 8
+Film "rgb" "integer xresolution" 12 "integer yresolution" 12
+LookAt 0 -4 0  0 0 0  0 0 1 Camera "perspective" "float fov" 30
+WorldBegin
+LightSource "infinite" "rgb L" [1 1 1]
+{material}
+Shape "sphere"
+"#
+        );
+        render(&load_scene(&scene, &files(), &Overrides::default()), 2)
+    };
+    let honey = render_ball(
+        r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey""#,
+    );
+    let scattering = vec3(0.05, 0.05, 0.1);
+    let extinction = vec3(0.9, 0.5, 0.2).map(|c: f32| -0.5 * c.ln());
+    let absorption = extinction - scattering;
+    assert!(absorption.min_element() > 0.0);
+    let numbers = |v: Vec3| format!("[{} {} {}]", v.x, v.y, v.z);
+    let medium = render_ball(&format!(
+        r#"MakeNamedMedium "honey" "string type" "homogeneous" "float g" 0.4
+           "rgb sigma_a" {} "rgb sigma_s" {} MediumInterface "honey" ""
+           Material "shader" "string filename" "openpbr" "float transmission_weight" 1
+           "float transmission_depth" 2 "rgb transmission_color" [0.9 0.5 0.2]"#,
+        numbers(absorption),
+        numbers(scattering),
+    ));
+    for (a, b) in honey.radiance.iter().zip(&medium.radiance) {
+        let (a, b) = (Vec3::from(*a), Vec3::from(*b));
+        assert!((a - b).length() < 1e-3 * b.length() + 1e-6, "{a} {b}");
+    }
 }

@@ -2,11 +2,11 @@
 //! whether its `brdf` includes the cosine.
 
 use super::super::lexer::SourceRange;
-use super::super::{ShaderError, ShaderKind, Source, SurfaceSides};
+use super::super::{Parameter, ShaderError, ShaderKind, Source, SurfaceSides};
 use super::clauses::lines;
 
-const HELP: &str =
-    "write `sides: one` for reflection, `sides: both` for reflection and transmission";
+const HELP: &str = "write `sides: one` for reflection, `sides: both` for reflection and transmission, or \
+     `sides: both if a or b` for transmission unless the parameters `a` and `b` are 0";
 
 /// Returns the value in a line `sides: VALUE`, or an empty text if only the colon is missing.
 /// `None` for other lines, including sentences that merely start with the word.
@@ -39,17 +39,64 @@ fn clause_name(line: &str) -> Option<&'static str> {
 pub(in crate::frontend) struct ModuleDocs {
     /// The sides that the material scatters light to.
     pub sides: SurfaceSides,
+    /// Names of the parameters in `sides: both if …`: if they are 0, the material only reflects.
+    pub transmitting: Vec<String>,
     /// Whether `brdf` includes the cosine of `wi`.
     pub includes_cosine: bool,
     /// All other lines.
     pub description: String,
 }
 
-/// Parses the module's doc comments. The clauses are for BRDFs only: media scatter to both sides,
-/// and phase functions include the cosine.
+/// Parses the value of `sides`, of a shader with these settable parameters: `one`, `both`, or
+/// `both if NAME or NAME …`.
+fn parse_sides(
+    source: &Source,
+    value: &str,
+    range: &SourceRange,
+    settable: &[Parameter],
+) -> Result<(SurfaceSides, Vec<String>), ShaderError> {
+    let error = |message: String, label: &str, help: String| {
+        Err(source.error(message).at(range.clone(), label).help(help))
+    };
+    let condition = match value {
+        "one" => return Ok((SurfaceSides::One, vec![])),
+        "both" => return Ok((SurfaceSides::Both, vec![])),
+        "" => return error("expected `sides: one` or `sides: both`".into(), "here", HELP.into()),
+        _ => value.strip_prefix("both if "),
+    };
+    let Some(condition) = condition else {
+        let message = format!("`sides` is `one` or `both`, not `{value}`");
+        return error(message, "unknown value", HELP.into());
+    };
+    let names: Vec<_> = condition.split(" or ").map(|name| name.trim().to_owned()).collect();
+    for name in &names {
+        match settable.iter().find(|parameter| parameter.name == *name) {
+            Some(parameter) if parameter.range[0] <= 0.0 => {}
+            Some(_) => {
+                let message = format!("`{name}` is never 0");
+                return error(message, "this condition always holds", "write `sides: both`".into());
+            }
+            None => {
+                let message = format!("scenes set no parameter `{name}`");
+                let known: Vec<_> =
+                    settable.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
+                let help = match &known[..] {
+                    [] => "write `sides: both`".into(),
+                    _ => format!("name one of {}", known.join(", ")),
+                };
+                return error(message, "in this condition", help);
+            }
+        }
+    }
+    Ok((SurfaceSides::Both, names))
+}
+
+/// Parses the module's doc comments of a shader with these settable parameters. The clauses are for
+/// BRDFs only: media scatter to both sides, and phase functions include the cosine.
 pub(in crate::frontend) fn module(
     source: &Source,
     kind: ShaderKind,
+    settable: &[Parameter],
 ) -> Result<ModuleDocs, ShaderError> {
     let [head, rest] = source.module_docs();
     if kind != ShaderKind::Brdf {
@@ -67,6 +114,7 @@ pub(in crate::frontend) fn module(
         }
     }
     let mut sides: Option<(SurfaceSides, SourceRange)> = None;
+    let mut transmitting = vec![];
     let mut includes_cosine = false;
     let mut description = vec![];
     for (range, line) in trimmed_lines(source, &head) {
@@ -83,18 +131,8 @@ pub(in crate::frontend) fn module(
             description.push(line);
             continue;
         };
-        let value = match value {
-            "one" => SurfaceSides::One,
-            "both" => SurfaceSides::Both,
-            "" => {
-                let error = source.error("expected `sides: one` or `sides: both`");
-                return Err(error.at(range, "here").help(HELP));
-            }
-            other => {
-                let message = format!("`sides` is `one` or `both`, not `{other}`");
-                return Err(source.error(message).at(range, "unknown value").help(HELP));
-            }
-        };
+        let (value, names) = parse_sides(source, value, &range, settable)?;
+        transmitting = names;
         if let Some((_, first)) = sides.replace((value, range.clone())) {
             let error = source.error("`sides` is given twice");
             return Err(error.at(range, "the second").at(first, "the first"));
@@ -114,7 +152,7 @@ pub(in crate::frontend) fn module(
         ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => SurfaceSides::Both,
     };
     includes_cosine |= kind == ShaderKind::Phase;
-    Ok(ModuleDocs { sides, includes_cosine, description })
+    Ok(ModuleDocs { sides, transmitting, includes_cosine, description })
 }
 
 fn trimmed_lines<'a>(source: &'a Source, docs: &[SourceRange]) -> Vec<(SourceRange, &'a str)> {
@@ -148,6 +186,33 @@ mod tests {
         ] {
             let shader = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!((shader.sides(), shader.description()), (sides, description));
+        }
+    }
+
+    #[test]
+    fn conditions_of_transmission_are_parsed() {
+        let parse = |condition: &str| {
+            let text = "struct Material { /** range: [0, 1] */ a: f32, b: bool, \
+                        /** range: [1, 2] */ c: vec3f }
+                        fn brdf(i: vec3f, o: vec3f, m: Material) -> vec3f { return i; }";
+            Shader::parse("test.wgsl", &format!("//! sides: {condition}\n{text}"))
+        };
+        for (condition, names) in
+            [("both", &[][..]), ("both if a", &["a"]), ("both if b or a.", &["b", "a"])]
+        {
+            let shader = parse(condition).unwrap_or_else(|error| panic!("{condition}: {error}"));
+            assert_eq!(
+                (shader.sides(), shader.transmitting()),
+                (SurfaceSides::Both, &names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>()[..])
+            );
+            let reflecting = shader.reflecting();
+            assert_eq!(
+                (reflecting.sides(), reflecting.transmitting()),
+                (SurfaceSides::One, &[][..])
+            );
+        }
+        for condition in ["one if a", "both if", "both if a, b", "both if c", "both if d"] {
+            assert!(parse(condition).is_err(), "{condition}");
         }
     }
 

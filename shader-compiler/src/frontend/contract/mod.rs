@@ -49,6 +49,13 @@ pub(super) struct Contract {
     pub texel_ranges: Vec<Option<[f64; 2]>>,
 }
 
+impl Contract {
+    /// The parameters that scenes set.
+    pub fn settable(&self) -> &[Parameter] {
+        &self.parameters[self.surface.len()..]
+    }
+}
+
 /// A struct's span and members.
 fn find_struct<'a>(
     module: &'a Module,

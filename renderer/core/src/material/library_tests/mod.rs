@@ -118,8 +118,12 @@ impl TestMaterial {
             let before = members.iter().take_while(|member| member.name != name);
             before.map(|member| member.size).sum()
         };
-        let is_thin = self.parameters.get(word("thin_walled")).is_some_and(|&word| word != 0);
-        let word = if self.name.starts_with("gltf") { word("ior") } else { word("eta") };
+        let find = |names: &[&str]| names.iter().map(|name| word(name)).min().expect("names");
+        let is_thin = self
+            .parameters
+            .get(find(&["thin_walled", "geometry_thin_walled"]))
+            .is_some_and(|&word| word != 0);
+        let word = find(&["eta", "ior", "specular_ior"]);
         // Hair is outside on both sides: light leaves the fibre again.
         let is_interface = !self.name.starts_with("hair");
         let refracts = self.shader.sides() == SurfaceSides::Both

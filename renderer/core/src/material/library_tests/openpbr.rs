@@ -150,7 +150,7 @@ fn white_materials_reflect_nearly_all_light() {
 }
 
 #[test]
-fn transmitted_light_is_lost() {
+fn clear_surfaces_reflect_like_black_ones() {
     let opaque = material(&[("base_color", &[0.8])]);
     let clear = material(&[("base_color", &[0.8]), ("transmission_weight", &[1.0])]);
     let black = material(&[("base_color", &[0.0])]);

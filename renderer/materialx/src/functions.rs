@@ -1,4 +1,4 @@
-//! The functions in WGSL that nodes call.
+//! The functions in WGSL that nodes and trees of BSDFs call.
 //!
 //! Their texts have names that begin with `mx_`, and structs with `Mx`. A program gets those that it
 //! uses, and those that they use. A text for a type `T` is written for each type that is needed.
@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
+    include_str!("surfaces/bsdfs.wgsl"),
     include_str!("nodes/functions.wgsl"),
     include_str!("nodes/noise.wgsl"),
     include_str!("nodes/images.wgsl"),

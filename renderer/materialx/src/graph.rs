@@ -135,7 +135,14 @@ impl<'d> Graph<'d> {
         name: &str,
         ty: Type,
     ) -> Result<Option<Term>, Error> {
-        let Some(input) = self.document.input(node, name) else { return Ok(None) };
+        match self.document.input(node, name) {
+            Some(input) => self.value_of(scope, input, ty),
+            None => Ok(None),
+        }
+    }
+
+    /// Evaluates an input as a value of a type; `None` if it has none.
+    pub fn value_of(&mut self, scope: Scope, input: Id, ty: Type) -> Result<Option<Term>, Error> {
         let Some(term) = self.resolve(scope, input)? else { return Ok(None) };
         self.coerce(input, term, ty).map(Some)
     }
@@ -386,14 +393,76 @@ impl<'d> Graph<'d> {
         scope
     }
 
+    /// The node that an input or an output is connected to, through graphs and definitions, and its
+    /// scope; `None` if it is not connected. For nodes without a value: BSDFs and surfaces.
+    pub fn source(&mut self, scope: Scope, input: Id) -> Result<Option<(Scope, Id)>, Error> {
+        let document = self.document;
+        let (mut scope, mut at) = (scope, input);
+        for _ in 0..MAX_CHAIN {
+            let attribute = |name| document.attribute(at, name);
+            let missing = |kind: &str, name: &str| {
+                let help = format!("connect \"{}\" to one that exists", document.name(at));
+                document.error(at, format!("there is no {kind} \"{name}\""), help)
+            };
+            if let Some(name) = attribute("interfacename") {
+                let found = match self.interfaces[scope.0] {
+                    Interface::None => None,
+                    Interface::Graph(graph) => Some((TOP, document.input(graph, name))),
+                    Interface::Node { scope, node, .. } => {
+                        Some((scope, document.input(node, name)))
+                    }
+                };
+                let Some((outer, Some(input))) = found else { return Ok(None) };
+                (scope, at) = (outer, input);
+                continue;
+            }
+            let output = attribute("output").unwrap_or("out");
+            if let Some(name) = attribute("nodegraph") {
+                let graph = document.child(document.root(), name);
+                let graph = graph.ok_or_else(|| missing("nodegraph", name))?;
+                at = self.find_output(graph, output, at)?;
+                scope = self.graph_scope(graph);
+                continue;
+            }
+            let Some(name) = attribute("nodename") else { return Ok(None) };
+            let owner = match document.category(at) {
+                "output" => document.container(at),
+                _ => document.container(self.owner(at)),
+            };
+            let node = document.child(owner, name).ok_or_else(|| missing("node", name))?;
+            match (document.category(node), document.input(node, "in")) {
+                ("output", _) => at = node,
+                ("dot", Some(input)) => at = input,
+                _ => match self.defined(scope, node, output)? {
+                    Some((inner, output)) => (scope, at) = (inner, output),
+                    None => return Ok(Some((scope, node))),
+                },
+            }
+        }
+        Err(self.cycle(input, input))
+    }
+
+    /// The output of the graph that defines a node, and its scope; `None` for a node of MaterialX.
+    pub fn defined(
+        &mut self,
+        scope: Scope,
+        node: Id,
+        output: &str,
+    ) -> Result<Option<(Scope, Id)>, Error> {
+        let Some((definition, graph)) = self.definition(node)? else { return Ok(None) };
+        let interface = Interface::Node { scope, node, definition };
+        let inner = self.scope((scope, node), interface);
+        Ok(Some((inner, self.find_output(graph, output, node)?)))
+    }
+
     /// An output of a graph.
     fn graph_output(&mut self, graph: Id, output: &str, user: Id) -> Result<Term, Error> {
         let scope = self.graph_scope(graph);
         self.output(scope, graph, output, user)
     }
 
-    /// An output of a graph in a scope. The only output may have any name.
-    fn output(&mut self, scope: Scope, graph: Id, name: &str, user: Id) -> Result<Term, Error> {
+    /// The output of a graph with this name. The only output may have any name.
+    fn find_output(&self, graph: Id, name: &str, user: Id) -> Result<Id, Error> {
         let document = self.document;
         let outputs: Vec<Id> =
             document.children(graph).filter(|&c| document.category(c) == "output").collect();
@@ -402,20 +471,23 @@ impl<'d> Graph<'d> {
             [one] => Some(one),
             _ => None,
         });
-        let missing = || {
-            document.error(
-                user,
-                format!("{} has no output \"{name}\"", document.label(graph)),
-                "connect one of its outputs",
-            )
-        };
-        let found = found.ok_or_else(missing)?;
+        found.ok_or_else(|| self.no_output(graph, name, user))
+    }
+
+    fn no_output(&self, graph: Id, name: &str, user: Id) -> Error {
+        let message = format!("{} has no output \"{name}\"", self.document.label(graph));
+        self.document.error(user, message, "connect one of its outputs")
+    }
+
+    /// An output of a graph in a scope.
+    fn output(&mut self, scope: Scope, graph: Id, name: &str, user: Id) -> Result<Term, Error> {
+        let found = self.find_output(graph, name, user)?;
         if !self.active.insert((scope, found)) {
             return Err(self.cycle(user, found));
         }
         let term = self.resolve(scope, found);
         self.active.remove(&(scope, found));
-        term?.ok_or_else(missing)
+        term?.ok_or_else(|| self.no_output(graph, name, user))
     }
 
     fn cycle(&self, user: Id, node: Id) -> Error {
@@ -466,7 +538,7 @@ impl<'d> Graph<'d> {
     }
 
     /// The definition of a node in the document, and the graph that implements it.
-    pub fn definition(&self, node: Id) -> Result<Option<(Id, Id)>, Error> {
+    fn definition(&self, node: Id) -> Result<Option<(Id, Id)>, Error> {
         let document = self.document;
         let category = document.category(node);
         let named = document.attribute(node, "nodedef");

@@ -53,9 +53,10 @@ pub use textures::{Encoding, Texture, Wrap};
 
 use document::Id;
 use graph::{Graph, TOP};
-use lightbound_shader::Shader;
+use lightbound_shader::{Shader, ShaderError};
 use names::Names;
 use program::{Program, Template};
+use std::borrow::Cow;
 use std::path::Path;
 use surfaces::Surface;
 use values::{Term, Type};
@@ -121,12 +122,17 @@ impl Document {
         let mut g = Graph::new(self, names);
         let (scope, node) = self.surface_of(&mut g, element)?;
         let mut surface = surfaces::convert(&mut g, scope, node)?;
-        let template = Template::find(surface.shader);
+        let invalid = |error: ShaderError| {
+            let label = self.label(element);
+            let message = format!("{label} has no valid program: {}", error.one_line());
+            self.error(element, message, "simplify the graph of the material")
+        };
+        let template = Template::new(&surface.code).map_err(invalid)?;
         self.clamp_values(&mut g, node, &template, &mut surface.values);
         let statements = g.next_function(true);
         let normal = match surface.normal {
             None => None,
-            Some(input) => g.input(scope, node, self.name(input), Type::Vector3)?,
+            Some((scope, input)) => g.value_of(scope, input, Type::Vector3)?,
         };
         let normal_statements = g.next_function(false);
         let file = self.file_name().rsplit('/').next().unwrap_or_default();
@@ -139,11 +145,7 @@ impl Document {
             normal: normal.map(|normal| (&normal_statements[..], normal)),
         };
         let text = template.program(&program);
-        let shader = Shader::parse(self.file_name(), &text).map_err(|error| {
-            let label = self.label(element);
-            let message = format!("{label} has no valid program: {}", error.one_line());
-            self.error(element, message, "simplify the graph of the material")
-        })?;
+        let shader = Shader::parse(self.file_name(), &text).map_err(invalid)?;
         let name = self.name(element).to_owned();
         let Surface { emission, volume, .. } = surface;
         let (textures, warnings) = (g.textures, g.warnings);
@@ -181,7 +183,12 @@ impl Document {
     /// The node of a material's surface, and its scope.
     fn surface_of(&self, g: &mut Graph, element: Id) -> Result<(graph::Scope, Id), Error> {
         if self.attribute(element, "type") == Some("surfaceshader") {
-            return Ok((TOP, element));
+            return match g.defined(TOP, element, "out")? {
+                None => Ok((TOP, element)),
+                Some((scope, output)) => {
+                    g.source(scope, output)?.ok_or_else(|| self.no_surface(output))
+                }
+            };
         }
         let displacement = self.input(element, "displacementshader");
         if displacement.is_some_and(|input| {
@@ -193,39 +200,16 @@ impl Document {
                 "no displacement; give the shape a \"displacement\"",
             );
         }
-        let missing = |at: Id| {
-            self.error(
-                at,
-                format!("{} has no surface", self.label(element)),
-                "connect \"surfaceshader\" to a surface such as <standard_surface>",
-            )
-        };
-        let mut at = self.input(element, "surfaceshader").ok_or_else(|| missing(element))?;
-        let mut scope = TOP;
-        // A surface may be the output of a graph.
-        for _ in 0..16 {
-            let container = match self.category(at) {
-                "output" => self.container(at),
-                _ => self.root(),
-            };
-            if let Some(name) = self.attribute(at, "nodegraph") {
-                let graph = self.child(self.root(), name).ok_or_else(|| missing(at))?;
-                scope = g.graph_scope(graph);
-                let wanted = self.attribute(at, "output").unwrap_or("out");
-                let mut outputs =
-                    self.children(graph).filter(|&child| self.category(child) == "output");
-                at = outputs.find(|&o| self.name(o) == wanted).ok_or_else(|| missing(at))?;
-                continue;
-            }
-            let name = self.attribute(at, "nodename").ok_or_else(|| missing(at))?;
-            let node = self.child(container, name).ok_or_else(|| missing(at))?;
-            if self.category(node) == "output" {
-                at = node;
-                continue;
-            }
-            return Ok((scope, node));
-        }
-        Err(missing(at))
+        let input = self.input(element, "surfaceshader").ok_or_else(|| self.no_surface(element))?;
+        g.source(TOP, input)?.ok_or_else(|| self.no_surface(input))
+    }
+
+    fn no_surface(&self, at: Id) -> Error {
+        self.error(
+            at,
+            format!("{} has no surface", self.label(at)),
+            "connect \"surfaceshader\" to a surface such as <standard_surface>",
+        )
     }
 
     /// Clamps constants to the ranges of the shader.
@@ -234,7 +218,7 @@ impl Document {
         g: &mut Graph,
         node: Id,
         template: &Template,
-        values: &mut [(&'static str, Term)],
+        values: &mut [(Cow<'static, str>, Term)],
     ) {
         for (name, term) in values {
             let [low, high] = template.range(name);

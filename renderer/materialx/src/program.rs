@@ -1,11 +1,13 @@
-//! The text of a program: a shader of the library with the values of a surface as defaults, and
-//! `fn material` for what is computed.
+//! The text of a program: a shader of the library, or that of a tree of BSDFs, with the values of a
+//! surface as defaults, and `fn material` for what is computed.
 
 use crate::functions::needed;
 use crate::graph::Parameter;
+use crate::surfaces::Code;
 use crate::textures::{Encoding, Texture, Wrap};
 use crate::values::{Term, number};
-use lightbound_shader::{Scalar, Shader};
+use lightbound_shader::{Scalar, Shader, ShaderError};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The shaders of the library that surfaces become.
@@ -14,9 +16,9 @@ pub(crate) const SHADERS: [(&str, &str); 2] = [
     ("openpbr", include_str!("../../../assets/shaders/openpbr.wgsl")),
 ];
 
-/// A shader of the library.
+/// A shader whose parameters get the values of a surface.
 pub(crate) struct Template {
-    text: &'static str,
+    text: Cow<'static, str>,
     shader: Shader,
 }
 
@@ -25,7 +27,7 @@ pub(crate) struct Program<'a> {
     /// Name of the document and of the material.
     pub origin: [&'a str; 2],
     /// Members of `Material`, and their values.
-    pub values: &'a [(&'static str, Term)],
+    pub values: &'a [(Cow<'static, str>, Term)],
     pub parameters: &'a [Parameter],
     pub textures: &'a [Texture],
     /// Statements of `fn material`.
@@ -42,11 +44,24 @@ impl Program<'_> {
 }
 
 impl Template {
-    /// Finds a shader of the library.
-    pub fn find(name: &str) -> Template {
-        let (_, text) = SHADERS.iter().find(|(n, _)| *n == name).expect("it is in the list");
-        let shader = Shader::parse(name, text).expect("shaders of the library are valid");
-        Template { text, shader }
+    /// The template of a surface.
+    ///
+    /// # Errors
+    /// If a tree of BSDFs is too large for a shader.
+    pub fn new(code: &Code) -> Result<Template, ShaderError> {
+        let text: Cow<'static, str> = match code {
+            Code::Library(name) => {
+                let found = SHADERS.iter().find(|(n, _)| n == name);
+                found.expect("it is in the list").1.into()
+            }
+            Code::Tree(text) => {
+                let functions = needed([text.as_str()].into_iter());
+                let functions = functions.iter().rev().map(|function| format!("\n{function}\n"));
+                format!("{text}{}", functions.collect::<String>()).into()
+            }
+        };
+        let shader = Shader::parse("template", &text)?;
+        Ok(Template { text, shader })
     }
 
     /// The range of a member of `Material`.

@@ -333,3 +333,14 @@ fn mx_mirror(x: f32) -> f32 {
 fn mx_is_inside(x: f32) -> bool {
     return x >= 0.0 && x <= 1.0;
 }
+
+fn mx_roughness_anisotropy(roughness: f32, anisotropy: f32) -> vec2f {
+    let aspect = sqrt(1.0 - clamp(anisotropy, 0.0, 0.98));
+    let alpha = saturate(roughness * roughness);
+    return vec2f(min(alpha / aspect, 1.0), alpha * aspect);
+}
+
+fn mx_roughness_dual(roughness: vec2f) -> vec2f {
+    let alpha = saturate(roughness * roughness);
+    return vec2f(alpha.x, select(alpha.y, alpha.x, roughness.y < 0.0));
+}

@@ -55,6 +55,18 @@ pub(super) const TABLE: &[[&str; 3]] = &[
     ["refract", "in:3=1,0,0 normal:3=N ior:f=1", "mx_refract({in}, {normal}, {ior})"],
     ["transpose", "in:T=I", "transpose({in})"],
     ["determinant", "in:A=I", "determinant({in})"],
+    // Roughness α of facets.
+    [
+        "roughness_anisotropy",
+        "roughness:f=0 anisotropy:f=0",
+        "mx_roughness_anisotropy({roughness}, {anisotropy})",
+    ],
+    ["roughness_dual", "roughness:2=0", "mx_roughness_dual({roughness})"],
+    [
+        "glossiness_anisotropy",
+        "glossiness:f=1 anisotropy:f=0",
+        "mx_roughness_anisotropy(1.0 - {glossiness}, {anisotropy})",
+    ],
     // Noise.
     [
         "noise2d",

@@ -50,7 +50,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", i.float("specTrans", 0.0)?),
         ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
     ];
-    Ok(Surface { shader: "gltf", values, normal: None, emission: None, volume: None })
+    Ok(Surface::library("gltf", values))
 }
 
 /// The direction of anisotropy as parameters of glTF: the roughness, and the strength.

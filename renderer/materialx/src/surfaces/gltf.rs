@@ -31,7 +31,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         i.ignore_unless("dispersion", Type::Float, 0.0, message, "one index of refraction")?;
     }
     if let Some(coat) = i.normal("clearcoat_normal") {
-        i.g.warn(coat, "the coat has the normal of the base", "the normal of the base");
+        i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
     }
     let values = vec![
         ("base_color", i.color("base_color", 1.0)?),
@@ -52,5 +52,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", transmission),
         ("thin_walled", thin_walled),
     ];
-    Ok(Surface { shader: "gltf", values, normal: i.normal("normal"), emission, volume: None })
+    let normal = i.normal("normal");
+    Ok(Surface { normal, emission, ..Surface::library("gltf", values) })
 }

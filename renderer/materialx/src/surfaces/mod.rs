@@ -1,11 +1,14 @@
 //! Surfaces as parameters of shaders of the library.
 //!
-//! OpenPBR and standard surface are `openpbr`; the materials of glTF, USD and Disney are `gltf`.
+//! OpenPBR and standard surface are `openpbr`; the materials of glTF, USD and Disney are `gltf`. A tree of
+//! BSDFs is a shader of its own.
 
 mod disney;
 mod gltf;
 mod open_pbr;
 mod standard;
+mod tree;
+mod unlit;
 mod usd;
 
 use crate::document::Id;
@@ -13,24 +16,40 @@ use crate::error::Error;
 use crate::graph::{Graph, Scope};
 use crate::scene::{Emission, Volume};
 use crate::values::{Term, Type};
+use std::borrow::Cow;
 
-/// A surface as a shader of the library.
+/// The shader of a surface.
+pub(crate) enum Code {
+    /// The name of one of the library.
+    Library(&'static str),
+    /// The text of the shader, without the functions that begin with `mx_`.
+    Tree(String),
+}
+
+/// A surface as a shader.
 pub(crate) struct Surface {
-    /// Name of the shader.
-    pub shader: &'static str,
+    pub code: Code,
     /// Values of its parameters.
-    pub values: Vec<(&'static str, Term)>,
-    /// The input that has the normal, if it is connected.
-    pub normal: Option<Id>,
+    pub values: Vec<(Cow<'static, str>, Term)>,
+    /// The input that has the normal, if it is connected, and its scope.
+    pub normal: Option<(Scope, Id)>,
     pub emission: Option<Emission>,
     pub volume: Option<Volume>,
+}
+
+impl Surface {
+    /// A shader of the library, without what is optional.
+    fn library(name: &'static str, values: Vec<(&'static str, Term)>) -> Surface {
+        let values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        Surface { code: Code::Library(name), values, normal: None, emission: None, volume: None }
+    }
 }
 
 /// Converts a surface with these inputs.
 type Conversion = fn(&mut Inputs) -> Result<Surface, Error>;
 
 /// Surfaces by their category, and the names of their inputs in the definitions of MaterialX 1.39.
-const SURFACES: [(&str, Conversion, &str); 5] = [
+const SURFACES: [(&str, Conversion, &str); 7] = [
     (
         "open_pbr_surface",
         open_pbr::surface,
@@ -81,6 +100,12 @@ const SURFACES: [(&str, Conversion, &str); 5] = [
         "baseColor metallic roughness anisotropic specular specularTint sheen sheenTint \
          clearcoat clearcoatGloss specTrans ior subsurface subsurfaceDistance",
     ),
+    ("surface", tree::surface, "bsdf edf opacity thin_walled"),
+    (
+        "surface_unlit",
+        unlit::surface,
+        "emission emission_color transmission transmission_color opacity",
+    ),
 ];
 
 /// Converts the surface of a node.
@@ -89,13 +114,7 @@ pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, 
     let category = document.category(node);
     let Some((_, convert, inputs)) = SURFACES.iter().find(|(name, ..)| *name == category) else {
         let names: Vec<&str> = SURFACES.iter().map(|(name, ..)| *name).collect();
-        let help = match category {
-            "surface_unlit" => {
-                "use AreaLightSource for a shape that emits light, and a black diffuse material"
-                    .into()
-            }
-            _ => format!("use {}", names.join(", ")),
-        };
+        let help = format!("use {}", names.join(", "));
         let label = document.label(node);
         return Err(document.error(node, format!("the surface {label} is not supported"), help));
     };
@@ -154,10 +173,10 @@ impl Inputs<'_, '_> {
     }
 
     /// The input with a normal, unless it is the normal of the geometry.
-    fn normal(&self, name: &str) -> Option<Id> {
+    fn normal(&self, name: &str) -> Option<(Scope, Id)> {
         let document = self.g.document;
         let input = document.input(self.node, name)?;
-        document.attribute(input, "value").is_none().then_some(input)
+        document.attribute(input, "value").is_none().then_some((self.scope, input))
     }
 
     /// Warns about an input that has no effect.
@@ -197,8 +216,8 @@ impl Inputs<'_, '_> {
                 factors.iter().map(|(name, default)| inputs.float(name, *default)).collect();
             Ok::<_, Error>((color, factors?))
         });
-        let (color, factors) = terms?;
-        if color.is(0.0) || factors.iter().any(|factor| factor.is(0.0)) {
+        let (color, strengths) = terms?;
+        if color.is(0.0) || strengths.iter().any(|factor| factor.is(0.0)) {
             return Ok(None);
         }
         let names = factors.iter().map(|(name, _)| *name).chain([name]);
@@ -208,7 +227,7 @@ impl Inputs<'_, '_> {
             "a material does not emit light",
             "no emission; give the shape an AreaLightSource",
         );
-        let scale = factors.iter().map(Term::number).product::<Option<f64>>();
+        let scale = strengths.iter().map(Term::number).product::<Option<f64>>();
         let emission = match (scale, &color.constant, &textures[..], &statements[..]) {
             (Some(scale), Some(color), ..) => {
                 Some((std::array::from_fn(|k| scale * color[k]), None))

@@ -43,7 +43,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     if let Some(coat) = i.normal("geometry_coat_normal")
         && normal.is_none()
     {
-        i.g.warn(coat, "the coat has the normal of the base", "the normal of the base");
+        i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
     }
     let mut values = Vec::new();
     for (name, default) in FLOATS {
@@ -66,5 +66,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         false => None,
     };
     let emission = i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)])?;
-    Ok(Surface { shader: "openpbr", values, normal, emission, volume })
+    Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
 }

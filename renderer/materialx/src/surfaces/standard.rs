@@ -40,7 +40,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         )?;
     }
     let values = values(i, transmission, subsurface)?;
-    Ok(Surface { shader: "openpbr", values, normal: i.normal("normal"), emission, volume })
+    let normal = i.normal("normal");
+    Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
 }
 
 /// The ratio of α along both axes is 1 − a in both models. Standard surface's geometric mean of both

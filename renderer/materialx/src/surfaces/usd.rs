@@ -67,5 +67,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", transmission),
         ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
     ];
-    Ok(Surface { shader: "gltf", values, normal: i.normal("normal"), emission, volume: None })
+    let normal = i.normal("normal");
+    Ok(Surface { normal, emission, ..Surface::library("gltf", values) })
 }

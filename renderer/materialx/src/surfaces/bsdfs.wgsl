@@ -1,0 +1,271 @@
+// BSDFs of MaterialX's physically based shading nodes. Directions are turned so that the view direction
+// o is above the surface, and values are s, the BSDF times the cosine of i.
+
+/// What a BSDF scatters, and what it leaves for a BSDF below it.
+struct MxBsdf {
+    s: vec3f,
+    below: vec3f,
+}
+
+/// Directions, half vector h and its square, and cosines of at least 1e-6.
+struct MxDirections {
+    i: vec3f,
+    o: vec3f,
+    h: vec3f,
+    h2: f32,
+    cosine_i: f32,
+    cosine_o: f32,
+    cosine_h: f32,
+    // Whether the light is on the side of the viewer, and whether that is the inside.
+    reflects: bool,
+    inside: bool,
+}
+
+fn mx_directions(wi: vec3f, wo: vec3f) -> MxDirections {
+    var d: MxDirections;
+    let side = select(1.0, -1.0, wo.z < 0.0);
+    d.i = side * wi;
+    d.o = side * wo;
+    d.h = d.i + d.o;
+    d.h2 = max(dot(d.h, d.h), 1e-12);
+    d.cosine_i = max(d.i.z, 1e-6);
+    d.cosine_o = clamp(d.o.z, 1e-6, 1.0);
+    d.cosine_h = min(0.5 * sqrt(d.h2), 1.0);
+    d.reflects = d.i.z > 0.0;
+    d.inside = wo.z < 0.0;
+    return d;
+}
+
+fn mx_no_bsdf() -> MxBsdf {
+    return MxBsdf(vec3f(0.0), vec3f(1.0));
+}
+
+fn mx_layer_bsdf(top: MxBsdf, base: MxBsdf) -> MxBsdf {
+    return MxBsdf(top.s + top.below * base.s, top.below * base.below);
+}
+
+fn mx_mix_bsdf(bg: MxBsdf, fg: MxBsdf, t: f32) -> MxBsdf {
+    return MxBsdf(mix(bg.s, fg.s, t), mix(bg.below, fg.below, t));
+}
+
+fn mx_add_bsdf(a: MxBsdf, b: MxBsdf) -> MxBsdf {
+    return MxBsdf(a.s + b.s, max(a.below + b.below - 1.0, vec3f(0.0)));
+}
+
+fn mx_multiply_bsdf(a: MxBsdf, factor: vec3f) -> MxBsdf {
+    return MxBsdf(a.s * factor, a.below);
+}
+
+fn mx_pow5(x: f32) -> f32 {
+    let x2 = x * x;
+    return x2 * x2 * x;
+}
+
+// A lobe that scatters what it receives, or absorbs it.
+fn mx_opaque_bsdf(s: vec3f, reflects: bool, weight: f32) -> MxBsdf {
+    return MxBsdf(weight * select(vec3f(0.0), s, reflects), vec3f(1.0 - weight));
+}
+
+// The qualitative model of Oren and Nayar 1994, with the correction of the specification.
+fn mx_oren_nayar_bsdf(d: MxDirections, weight: f32, color: vec3f, roughness: f32) -> MxBsdf {
+    let sigma2 = roughness * roughness;
+    let a = 1.0 - 0.5 * sigma2 / (sigma2 + 0.33);
+    let b = 0.45 * sigma2 / (sigma2 + 0.09);
+    let along = dot(d.i.xy, d.o.xy);
+    let t = select(0.0, along / max(d.cosine_i, d.cosine_o), along > 0.0);
+    let s = color * ((a + b * t) * (d.cosine_i * 0.3183098861837907));
+    return mx_opaque_bsdf(s, d.reflects, weight);
+}
+
+// Burley 2012, *Physically based shading at Disney*.
+fn mx_burley_bsdf(d: MxDirections, weight: f32, color: vec3f, roughness: f32) -> MxBsdf {
+    let f90 = 0.5 + 2.0 * roughness * (d.cosine_h * d.cosine_h);
+    let fresnel_i = 1.0 + (f90 - 1.0) * mx_pow5(1.0 - min(d.cosine_i, 1.0));
+    let fresnel_o = 1.0 + (f90 - 1.0) * mx_pow5(1.0 - d.cosine_o);
+    let s = color * (fresnel_i * fresnel_o * (d.cosine_i * 0.3183098861837907));
+    return mx_opaque_bsdf(s, d.reflects, weight);
+}
+
+fn mx_translucent_bsdf(d: MxDirections, weight: f32, color: vec3f) -> MxBsdf {
+    let s = color * (max(-d.i.z, 0.0) * 0.3183098861837907);
+    return mx_opaque_bsdf(s, !d.reflects, weight);
+}
+
+/// Facets of Trowbridge and Reitz with height-correlated masking for √(αx αy); the albedo for
+/// F = F₀ + (1 − F₀)(1 − cos)⁵ is F₀ a + b, and missing is 1/E₁ − 1.
+struct MxFacets {
+    alpha: vec2f,
+    alpha2: f32,
+    masking: f32,
+    a: f32,
+    b: f32,
+    missing: f32,
+}
+
+// Fits of MaterialX 1.39 (*Rational quadratic fit to Monte Carlo data for GGX directional albedo*).
+fn mx_facets(d: MxDirections, roughness: vec2f) -> MxFacets {
+    var f: MxFacets;
+    f.alpha = clamp(roughness, vec2f(0.001), vec2f(1.0));
+    f.alpha2 = f.alpha.x * f.alpha.y;
+    let x = d.cosine_o;
+    f.masking = sqrt(f.alpha2 + (1.0 - f.alpha2) * (x * x));
+    let y = sqrt(f.alpha2);
+    let c0 = vec4f(0.1003, 0.9345, 1.0, 1.0)
+        + y * (vec4f(9.748, 2.229, 8.263, 15.94) + y * vec4f(-8.245, -0.7684, -7.507, 41.26));
+    let c1 = vec4f(-0.6303, -2.323, -1.765, 0.2281)
+        + y * (vec4f(-2.038, -3.748, 11.53, -55.83) + y * vec4f(19.99, 0.2913, 15.86, 300.2));
+    let c2 = vec4f(29.34, 1.424, 28.96, 13.08)
+        + y * (vec4f(-26.44, 1.436, -36.11, 54.9) + y * vec4f(-5.448, 0.6286, 33.37, -285.1));
+    let r = c0 + x * (c1 + x * c2);
+    f.a = saturate(r.x / r.z);
+    f.b = saturate(r.y / r.w);
+    f.missing = 1.0 / max(f.a + f.b, 1e-3) - 1.0;
+    return f;
+}
+
+// The reflection of a perfect mirror.
+fn mx_mirror_lobe(d: MxDirections, f: MxFacets) -> f32 {
+    let x = d.h.x * f.alpha.y;
+    let y = d.h.y * f.alpha.x;
+    let z = d.h.z * f.alpha2;
+    let ratio = f.alpha2 * d.h2 / (x * x + y * y + z * z);
+    let masking = sqrt(1.0 - f.alpha2 + f.alpha2 / (d.cosine_i * d.cosine_i));
+    return 0.15915494309189535 * f.alpha2 * (ratio * ratio) / (d.cosine_o * masking + f.masking);
+}
+
+// F of a dielectric with this relative index.
+fn mx_dielectric_fresnel(cosine: f32, index: f32) -> f32 {
+    let g2 = index * index - 1.0 + cosine * cosine;
+    let g = sqrt(max(g2, 1e-12));
+    let perpendicular = (cosine - g) / (cosine + g);
+    let parallel = (index * index * cosine - g) / (index * index * cosine + g);
+    let f = 0.5 * (perpendicular * perpendicular + parallel * parallel);
+    return select(1.0, min(f, 1.0), g2 > 0.0);
+}
+
+// The index of the other side relative to that of the viewer.
+fn mx_relative_index(d: MxDirections, index: f32) -> f32 {
+    return select(index, 1.0 / index, d.inside);
+}
+
+fn mx_dielectric_bsdf(
+    d: MxDirections,
+    weight: f32,
+    tint: vec3f,
+    ior: f32,
+    roughness: vec2f,
+) -> MxBsdf {
+    let f = mx_facets(d, roughness);
+    let index = mx_relative_index(d, max(ior, 1.0001));
+    let fresnel = mx_dielectric_fresnel(d.cosine_h, index);
+    let gain = 1.0 + f.missing * fresnel;
+    let root = (index - 1.0) / (index + 1.0);
+    let smooth_albedo = mx_dielectric_fresnel(d.cosine_o, index);
+    let albedo = (root * root * f.a + f.b) * gain;
+    let e = weight * min(select(albedo, max(albedo, smooth_albedo), d.inside), 1.0);
+    let s = tint * (fresnel * gain * mx_mirror_lobe(d, f));
+    return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), vec3f(1.0 - e));
+}
+
+// Refraction by facets (Walter et al. 2007), without the reflectance.
+fn mx_refracting_bsdf(
+    d: MxDirections,
+    weight: f32,
+    tint: vec3f,
+    ior: f32,
+    roughness: vec2f,
+) -> MxBsdf {
+    let f = mx_facets(d, roughness);
+    let index = max(ior, 1.01);
+    let index_o = select(1.0, index, d.inside);
+    let index_i = select(index, 1.0, d.inside);
+    let h = index_i * d.i + index_o * d.o;
+    let h2 = max(dot(h, h), 1e-12);
+    let difference = (index_i - index_o) * (index_i + index_o);
+    let along_i = 0.5 * (h2 + difference);
+    let along_o = 0.5 * (h2 - difference);
+    let connected =
+        along_i * h.z * d.i.z > 0.0 && along_o * h.z * d.o.z > 0.0 && !d.reflects;
+    let x = h.x * f.alpha.y;
+    let y = h.y * f.alpha.x;
+    let z = h.z * f.alpha2;
+    let scale = f.alpha2 / (x * x + y * y + z * z);
+    let density = 0.6366197723675814 * f.alpha2 * abs(along_i * scale) * abs(along_o * scale);
+    let cosine_i = clamp(-d.i.z, 1e-6, 1.0);
+    let masking = sqrt(1.0 - f.alpha2 + f.alpha2 / (cosine_i * cosine_i));
+    let lobe = density * index_o / (index_i * (d.cosine_o * masking + f.masking));
+    return MxBsdf(tint * select(0.0, weight * lobe, connected), vec3f(1.0 - weight));
+}
+
+// F of metal with a complex index, after the exact formulas.
+fn mx_conductor_fresnel(cosine: f32, n: vec3f, k: vec3f) -> vec3f {
+    let c2 = cosine * cosine;
+    let s2 = 1.0 - c2;
+    let difference = n * n - k * k - s2;
+    let root = sqrt(difference * difference + 4.0 * n * n * k * k);
+    let a = sqrt(max(0.5 * (root + difference), vec3f(0.0)));
+    let perpendicular = (root + c2 - 2.0 * cosine * a) / (root + c2 + 2.0 * cosine * a);
+    let along = c2 * root + s2 * s2;
+    let across = 2.0 * cosine * s2 * a;
+    return 0.5 * perpendicular * (1.0 + (along - across) / max(along + across, vec3f(1e-9)));
+}
+
+fn mx_conductor_bsdf(
+    d: MxDirections,
+    weight: f32,
+    ior: vec3f,
+    extinction: vec3f,
+    roughness: vec2f,
+) -> MxBsdf {
+    let f = mx_facets(d, roughness);
+    let fresnel = mx_conductor_fresnel(d.cosine_h, ior, extinction);
+    let s = fresnel * (1.0 + f.missing * fresnel) * mx_mirror_lobe(d, f);
+    return mx_opaque_bsdf(s, d.reflects, weight);
+}
+
+// Schlick's F with a tint at 82° (Kutz, Hašan and Edmondson 2021).
+fn mx_schlick(cosine: f32, color0: vec3f, color82: vec3f, color90: vec3f, exponent: f32) -> vec3f {
+    let x = 1.0 - cosine;
+    let schlick = mix(color0, color90, pow(x, exponent));
+    let schlick82 = mix(color0, color90, pow(6.0 / 7.0, exponent));
+    let x2 = x * x;
+    let a = schlick82 * (1.0 - color82) * 17.651385;
+    return max(schlick - a * (cosine * x2 * x2 * x2), vec3f(0.0));
+}
+
+fn mx_schlick_bsdf(
+    d: MxDirections,
+    weight: f32,
+    color0: vec3f,
+    color82: vec3f,
+    color90: vec3f,
+    exponent: f32,
+    roughness: vec2f,
+) -> MxBsdf {
+    let f = mx_facets(d, roughness);
+    let fresnel = mx_schlick(d.cosine_h, color0, color82, color90, exponent);
+    let gain = 1.0 + f.missing * fresnel;
+    let albedo = min((color0 * f.a + color90 * f.b) * gain, vec3f(1.0));
+    let s = fresnel * gain * mx_mirror_lobe(d, f);
+    return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), 1.0 - weight * albedo);
+}
+
+// The sheen of Estevez and Kulla 2017 with V of Neubelt and Pettineo; the albedo is a fit.
+fn mx_sheen_bsdf(d: MxDirections, weight: f32, color: vec3f, roughness: f32) -> MxBsdf {
+    let alpha = clamp(roughness, 0.01, 1.0);
+    let inverse = 1.0 / alpha;
+    let sin2 = saturate(1.0 - d.h.z * d.h.z / d.h2);
+    let lobe = (2.0 + inverse) * pow(sin2, 0.5 * inverse) * 0.15915494309189535;
+    let cosines = d.cosine_i + d.cosine_o - d.cosine_i * d.cosine_o;
+    let r = sqrt(alpha);
+    let y = vec4f(1.0, r, 1.0 / r, alpha);
+    let c0 = dot(y, vec4f(0.65816, -2.539, 0.091677, 1.3277));
+    let c1 = dot(y, vec4f(-1.5705, 2.1648, -1.443, -1.486));
+    let c2 = dot(y, vec4f(1.2683, -2.2066, 1.6618, 1.5244));
+    let c3 = dot(y, vec4f(7.1802, -7.5484, -3.8045, 2.7513));
+    let x = d.cosine_o;
+    let albedo = exp(c0 + x * (c1 + x * (c2 + x * c3)));
+    let s = color * (lobe * d.cosine_i / (4.0 * cosines * max(albedo, 1.0)));
+    let below = 1.0 - weight * min(albedo, 1.0);
+    return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), vec3f(below));
+}

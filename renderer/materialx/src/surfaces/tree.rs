@@ -1,0 +1,324 @@
+//! `surface` with a tree of BSDFs, as a shader of its own.
+//!
+//! Each BSDF is one `let` of `fn brdf`, and its inputs are members of `Material`. Directions are sampled
+//! from bounds.
+
+use super::{Code, Inputs, Surface};
+use crate::document::Id;
+use crate::error::Error;
+use crate::graph::{Graph, Scope};
+use crate::values::{Term, Type};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use Type::{Color3, Float, Vector2};
+
+/// An input of a BSDF: its name, type, default and range.
+type Input = (&'static str, Type, &'static [f64], [f64; 2]);
+
+const WEIGHT: Input = ("weight", Float, &[1.0], [0.0, 1.0]);
+const ALPHA: Input = ("roughness", Vector2, &[0.05], [0.0, 1.0]);
+const TINT: Input = ("tint", Color3, &[1.0], [0.0, 1.0]);
+const INDEX: Input = ("ior", Float, &[1.5], [1.0, 10.0]);
+
+const fn color(default: f64) -> Input {
+    match default {
+        0.18 => ("color", Color3, &[0.18], [0.0, 1.0]),
+        _ => ("color", Color3, &[1.0], [0.0, 1.0]),
+    }
+}
+
+const fn roughness(default: f64) -> Input {
+    match default {
+        0.3 => ("roughness", Float, &[0.3], [0.0, 1.0]),
+        _ => ("roughness", Float, &[0.0], [0.0, 1.0]),
+    }
+}
+
+/// BSDFs by their category, with the function and its inputs.
+const LOBES: [(&str, &str, &[Input]); 7] = [
+    ("oren_nayar_diffuse_bsdf", "mx_oren_nayar_bsdf", &[WEIGHT, color(0.18), roughness(0.0)]),
+    ("burley_diffuse_bsdf", "mx_burley_bsdf", &[WEIGHT, color(0.18), roughness(0.0)]),
+    ("translucent_bsdf", "mx_translucent_bsdf", &[WEIGHT, color(1.0)]),
+    ("subsurface_bsdf", "mx_oren_nayar_bsdf", &[WEIGHT, color(0.18)]),
+    (
+        "conductor_bsdf",
+        "mx_conductor_bsdf",
+        &[
+            WEIGHT,
+            ("ior", Color3, &[0.183, 0.421, 1.373], [0.0, 100.0]),
+            ("extinction", Color3, &[3.424, 2.346, 1.77], [0.0, 100.0]),
+            ALPHA,
+        ],
+    ),
+    (
+        "generalized_schlick_bsdf",
+        "mx_schlick_bsdf",
+        &[
+            WEIGHT,
+            ("color0", Color3, &[1.0], [0.0, 1.0]),
+            ("color82", Color3, &[1.0], [0.0, 1.0]),
+            ("color90", Color3, &[1.0], [0.0, 1.0]),
+            ("exponent", Float, &[5.0], [0.0, 100.0]),
+            ALPHA,
+        ],
+    ),
+    ("sheen_bsdf", "mx_sheen_bsdf", &[WEIGHT, color(1.0), roughness(0.3)]),
+];
+
+/// Inputs that have no effect here, unless they have this value.
+const IGNORED: [(&str, f64, &str); 3] = [
+    ("thinfilm_thickness", 0.0, "films are not supported here"),
+    ("energy_compensation", 0.0, "light between rough facets is not restored"),
+    ("retroreflective", 0.0, "light is not reflected to where it comes from"),
+];
+
+/// Nodes in a tree.
+const MAX_NODES: usize = 200;
+
+/// A tree while it is converted.
+struct Tree<'g, 'd> {
+    g: &'g mut Graph<'d>,
+    /// Members of `Material`, with their declarations.
+    values: Vec<(Cow<'static, str>, Term)>,
+    members: String,
+    /// Statements of `fn brdf`.
+    statements: Vec<String>,
+    /// Names of the BSDFs that have been converted, and the nodes on the way.
+    done: HashMap<(Scope, Id), String>,
+    active: HashSet<(Scope, Id)>,
+    transmits: bool,
+    /// The node whose normal is that of the surface.
+    normal: Option<(Scope, Id)>,
+}
+
+/// Converts a node `surface`.
+pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
+    let opacity = i.float("opacity", 1.0)?;
+    i.ignore_opacity("opacity", &opacity);
+    let (scope, node) = (i.scope, i.node);
+    let emission = match i.g.document.input(node, "edf") {
+        None => None,
+        Some(input) => emission(i, scope, input)?,
+    };
+    let mut tree = Tree {
+        g: &mut *i.g,
+        values: vec![],
+        members: String::new(),
+        statements: vec![],
+        done: HashMap::new(),
+        active: HashSet::new(),
+        transmits: false,
+        normal: None,
+    };
+    let root = tree.input(scope, node, "bsdf")?;
+    if tree.values.is_empty() {
+        let label = tree.g.document.label(node);
+        let message = format!("{label} has no BSDF");
+        return Err(tree.g.document.error(node, message, "connect \"bsdf\" to a BSDF"));
+    }
+    let (code, normal) = (Code::Tree(tree.text(&root)), tree.normal);
+    Ok(Surface { code, values: tree.values, normal, emission, volume: None })
+}
+
+/// The emission of an EDF.
+fn emission(
+    i: &mut Inputs,
+    scope: Scope,
+    input: Id,
+) -> Result<Option<crate::scene::Emission>, Error> {
+    let Some((scope, node)) = i.g.source(scope, input)? else { return Ok(None) };
+    match i.g.document.category(node) {
+        "uniform_edf" => Inputs { g: &mut *i.g, scope, node }.emission(("color", 1.0), &[]),
+        _ => {
+            let label = i.g.document.label(node);
+            i.g.warn(node, format!("the emission of {label} is not supported"), "no emission");
+            Ok(None)
+        }
+    }
+}
+
+impl Tree<'_, '_> {
+    /// The name of the BSDF that an input is connected to.
+    fn input(&mut self, scope: Scope, node: Id, name: &str) -> Result<String, Error> {
+        let source = match self.g.document.input(node, name) {
+            Some(input) => self.g.source(scope, input)?,
+            None => None,
+        };
+        match source {
+            None => Ok("mx_no_bsdf()".into()),
+            Some((scope, node)) => self.bsdf(scope, node),
+        }
+    }
+
+    /// The name of the BSDF of a node.
+    fn bsdf(&mut self, scope: Scope, node: Id) -> Result<String, Error> {
+        if let Some(name) = self.done.get(&(scope, node)) {
+            return Ok(name.clone());
+        }
+        let document = self.g.document;
+        let label = document.label(node);
+        if !self.active.insert((scope, node)) || self.done.len() == MAX_NODES {
+            let message =
+                format!("{label} depends on itself, or the tree has over {MAX_NODES} nodes");
+            return Err(document.error(node, message, "simplify the tree of BSDFs"));
+        }
+        let expression = match document.category(node) {
+            "layer" => self.layer(scope, node)?,
+            "mix" => {
+                let (bg, fg) = (self.input(scope, node, "bg")?, self.input(scope, node, "fg")?);
+                let t = self.member(scope, node, ("mix", Float, &[0.0], [0.0, 1.0]))?;
+                format!("mx_mix_bsdf({bg}, {fg}, {t})")
+            }
+            "add" => {
+                let (a, b) = (self.input(scope, node, "in1")?, self.input(scope, node, "in2")?);
+                format!("mx_add_bsdf({a}, {b})")
+            }
+            "multiply" => {
+                let a = self.input(scope, node, "in1")?;
+                let factor = self.member(scope, node, ("in2", Color3, &[1.0], [0.0, 1.0]))?;
+                format!("mx_multiply_bsdf({a}, {factor})")
+            }
+            "dielectric_bsdf" => self.dielectric(scope, node)?,
+            category => {
+                let lobe = LOBES.iter().find(|(name, ..)| *name == category);
+                let Some((_, function, inputs)) = lobe else {
+                    let known: Vec<_> = LOBES.iter().map(|(name, ..)| *name).collect();
+                    let help = match category {
+                        "chiang_hair_bsdf" => "use pbrt's \"hair\"".into(),
+                        _ => format!("use dielectric_bsdf, {}", known.join(", ")),
+                    };
+                    return Err(document.error(node, format!("{label} is not supported"), help));
+                };
+                self.transmits |= category == "translucent_bsdf";
+                if category == "subsurface_bsdf" {
+                    let message = "light does not scatter below the surface";
+                    self.g.warn(node, message, "diffuse reflection of the same colour");
+                }
+                if document.input(node, "scatter_mode").is_some_and(|mode| {
+                    document.attribute(mode, "value").is_some_and(|mode| mode != "R")
+                }) {
+                    let message = format!("{label} transmits no light");
+                    self.g.warn(node, message, "its reflection only; use a dielectric_bsdf");
+                }
+                self.lobe(scope, node, function, inputs)?
+            }
+        };
+        self.active.remove(&(scope, node));
+        let name = self.g.names.unique(document.name(node));
+        self.statements.push(format!("let {name} = {expression};"));
+        self.done.insert((scope, node), name.clone());
+        Ok(name)
+    }
+
+    /// A BSDF over another one, or over a volume, which is ignored.
+    fn layer(&mut self, scope: Scope, node: Id) -> Result<String, Error> {
+        let document = self.g.document;
+        let top = self.input(scope, node, "top")?;
+        if let Some(input) = document.input(node, "base")
+            && let Some((_, base)) = self.g.source(scope, input)?
+            && document.attribute(base, "type") == Some("VDF")
+        {
+            let message = "a volume is a medium of the scene";
+            self.g.warn(base, message, "the surface without the volume");
+            return Ok(top);
+        }
+        let base = self.input(scope, node, "base")?;
+        Ok(format!("mx_layer_bsdf({top}, {base})"))
+    }
+
+    fn dielectric(&mut self, scope: Scope, node: Id) -> Result<String, Error> {
+        let mode = self.g.string(scope, node, "scatter_mode")?.map_or("R", |(_, mode)| mode);
+        let inputs = [WEIGHT, TINT, INDEX, ALPHA];
+        let reflection = self.lobe(scope, node, "mx_dielectric_bsdf", &inputs)?;
+        self.transmits |= mode != "R";
+        let arguments = reflection.split_once('(').map_or("", |(_, arguments)| arguments);
+        Ok(match mode {
+            "T" => format!("mx_refracting_bsdf({arguments}"),
+            "RT" => format!("mx_layer_bsdf({reflection}, mx_refracting_bsdf({arguments})"),
+            _ => reflection,
+        })
+    }
+
+    /// The call of a function with inputs of a node.
+    fn lobe(
+        &mut self,
+        scope: Scope,
+        node: Id,
+        function: &str,
+        inputs: &[Input],
+    ) -> Result<String, Error> {
+        let mut arguments = vec!["d".to_owned()];
+        for input in inputs {
+            arguments.push(self.member(scope, node, *input)?);
+        }
+        if function == "mx_oren_nayar_bsdf" && inputs.len() == 2 {
+            arguments.push("0.0".into());
+        }
+        for (name, value, message) in IGNORED {
+            if let Some(given) = self.g.document.input(node, name)
+                && !self.g.any_input(scope, node, name)?.is_none_or(|term| term.is(value))
+            {
+                self.g.warn(given, message, "no effect");
+            }
+        }
+        self.note_normal(scope, node);
+        Ok(format!("{function}({})", arguments.join(", ")))
+    }
+
+    /// An input as a member of `Material`.
+    fn member(
+        &mut self,
+        scope: Scope,
+        node: Id,
+        (name, ty, default, [low, high]): Input,
+    ) -> Result<String, Error> {
+        let given = self.g.input(scope, node, name, ty)?;
+        let value = given.unwrap_or_else(|| Term::constant(ty, default));
+        let owner = self.g.document.name(node);
+        let member = self.g.names.parameter(&format!("{owner}_{name}"));
+        self.members += &format!(
+            "    /// {name} of {owner}. range: [{low}, {high}], default: {low}\n    {member}: {},\n",
+            ty.wgsl()
+        );
+        self.values.push((member.clone().into(), value));
+        Ok(format!("m.{member}"))
+    }
+
+    /// Uses the normal of the first BSDF that has one.
+    fn note_normal(&mut self, scope: Scope, node: Id) {
+        let document = self.g.document;
+        let Some(input) = document.input(node, "normal") else { return };
+        if document.attribute(input, "value").is_some()
+            || document.attribute(input, "defaultgeomprop").is_some()
+        {
+            return;
+        }
+        match self.normal {
+            None => self.normal = Some((scope, input)),
+            Some(first) if first != (scope, input) => {
+                let message = "all BSDFs of a surface have the same normal";
+                self.g.warn(input, message, "the normal of the first");
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The shader, without the functions of the BSDFs.
+    fn text(&self, root: &str) -> String {
+        let sides = if self.transmits { "//! sides: both\n" } else { "" };
+        let guard = match self.transmits {
+            true => "abs(wi.z) <= 1e-9 || abs(wo.z) <= 1e-9",
+            false => "wi.z <= 0.0 || wo.z <= 0.0",
+        };
+        let statements: Vec<_> =
+            self.statements.iter().map(|statement| format!("    {statement}\n")).collect();
+        format!(
+            "{sides}//! cosine: included\n//!\n//! A tree of BSDFs.\n\nstruct Material {{\n{}}}\n\n\
+             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{\n    if {guard} {{\n        \
+             return vec3f(0.0);\n    }}\n    let d = mx_directions(wi, wo);\n{}    return {root}.s;\n}}\n",
+            self.members,
+            statements.concat()
+        )
+    }
+}

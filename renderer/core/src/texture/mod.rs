@@ -21,6 +21,7 @@ pub mod shader_texture;
 mod solid;
 mod texels;
 
+use crate::geometry::{AttributeId, AttributePoint, AttributeSet};
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub use texels::WrapMode;
 
 /// The arguments of a texture lookup.
 #[derive(Clone, Copy, Debug)]
-pub struct Lookup {
+pub struct Lookup<'a> {
     /// Position in render space. For the opacity of instanced primitives, the group's space takes
     /// the place of world space.
     pub p: Vec3,
@@ -49,19 +50,60 @@ pub struct Lookup {
     pub uv: Vec2,
     /// Footprint of a pixel; [`Footprint::POINT`] if no texture needs it.
     pub footprint: Footprint,
+    /// Attributes of vertices; `None` without any, or if no texture needs them.
+    pub attributes: Option<AttributePoint<'a>>,
 }
 
-impl Lookup {
-    /// Creates the arguments of a lookup without a footprint.
-    pub const fn at_point(p: Vec3, n: Vec3, uv: Vec2) -> Lookup {
-        Lookup { p, n, uv, footprint: Footprint::POINT }
+impl Lookup<'_> {
+    /// Creates the arguments of a lookup without a footprint and attributes.
+    pub const fn at_point(p: Vec3, n: Vec3, uv: Vec2) -> Self {
+        Lookup { p, n, uv, footprint: Footprint::POINT, attributes: None }
+    }
+
+    /// Returns the lookup displaced by steps of the position and the texture coordinates.
+    pub(crate) fn moved(&self, dp: Vec3, duv: Vec2) -> Self {
+        let attributes = self.attributes.map(|attributes| attributes.moved(duv));
+        Lookup { p: self.p + dp, uv: self.uv + duv, attributes, ..*self }
     }
 }
 
 #[cfg(test)]
-impl Lookup {
+impl Lookup<'_> {
     /// A lookup at the origin of the surface, which faces +z.
-    pub(crate) const ORIGIN: Lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
+    pub(crate) const ORIGIN: Self = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
+}
+
+/// What lookups need besides position, normal and texture coordinates of the surface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LookupNeeds {
+    /// Whether values depend on the footprint of a pixel.
+    pub footprint: bool,
+    /// The attributes of vertices on which values depend.
+    pub attributes: AttributeSet,
+}
+
+impl LookupNeeds {
+    /// Nothing.
+    pub const NONE: LookupNeeds = LookupNeeds { footprint: false, attributes: AttributeSet::EMPTY };
+
+    /// Returns whether lookups need nothing else.
+    #[inline]
+    pub fn is_none(self) -> bool {
+        self == LookupNeeds::NONE
+    }
+
+    /// Returns the same for lookups at a point, without a footprint.
+    pub fn at_point(self) -> LookupNeeds {
+        LookupNeeds { footprint: false, ..self }
+    }
+
+    /// Returns the needs of several lookups.
+    pub fn union(self, other: LookupNeeds) -> LookupNeeds {
+        LookupNeeds {
+            footprint: self.footprint || other.footprint,
+            attributes: self.attributes.union(other.attributes),
+        }
+    }
 }
 
 /// A parameter of a material: a constant or a texture.
@@ -97,11 +139,11 @@ impl Param {
         }
     }
 
-    /// Returns whether the value depends on the footprint of lookups.
-    pub fn needs_footprint(&self) -> bool {
+    /// Returns what lookups of the value need.
+    pub fn needs(&self) -> LookupNeeds {
         match self {
-            Param::Constant(_) => false,
-            Param::Texture(texture) => texture.needs_footprint(),
+            Param::Constant(_) => LookupNeeds::NONE,
+            Param::Texture(texture) => texture.needs(),
         }
     }
 
@@ -135,6 +177,13 @@ pub enum Texture {
     Bilerp(Bilerp),
     /// Noise.
     Solid(Solid),
+    /// An attribute of the vertices of meshes.
+    Attribute {
+        /// The attribute.
+        id: AttributeId,
+        /// Value on shapes without the attribute.
+        default: Vec3,
+    },
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
     /// A function of a parameter.
@@ -160,17 +209,30 @@ pub enum Texture {
 }
 
 impl Texture {
-    /// Returns whether the value depends on the footprint of lookups.
-    fn needs_footprint(&self) -> bool {
+    /// Returns what lookups need.
+    fn needs(&self) -> LookupNeeds {
+        let attributes = |attributes| LookupNeeds { attributes, ..LookupNeeds::NONE };
         match self {
-            Texture::Constant(_) | Texture::Bilerp(_) | Texture::Solid(_) => false,
-            Texture::Image(map) => map.filter.needs_footprint(),
-            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. })
-            | Texture::Dots(Dots { inside: a, outside: b, .. })
-            | Texture::Scale(a, b)
-            | Texture::DirectionMix { a, b, .. } => a.needs_footprint() || b.needs_footprint(),
-            Texture::Map(value, _) => value.needs_footprint(),
-            Texture::Mix { a, b, amount } => [a, b, amount].into_iter().any(Param::needs_footprint),
+            Texture::Constant(_) | Texture::Solid(_) => LookupNeeds::NONE,
+            Texture::Attribute { id, .. } => attributes(AttributeSet::of(*id)),
+            Texture::Bilerp(bilerp) => attributes(bilerp.mapping.attributes()),
+            Texture::Image(map) => LookupNeeds {
+                footprint: map.filter.needs_footprint(),
+                attributes: map.mapping.attributes(),
+            },
+            Texture::Checkerboard(Checkerboard { domain, even, odd }) => {
+                let of_domain = match domain {
+                    CheckerboardDomain::Flat(mapping) => mapping.attributes(),
+                    CheckerboardDomain::Solid(_) => AttributeSet::EMPTY,
+                };
+                attributes(of_domain).union(even.needs()).union(odd.needs())
+            }
+            Texture::Dots(Dots { mapping, inside, outside }) => {
+                attributes(mapping.attributes()).union(inside.needs()).union(outside.needs())
+            }
+            Texture::Scale(a, b) | Texture::DirectionMix { a, b, .. } => a.needs().union(b.needs()),
+            Texture::Map(value, _) => value.needs(),
+            Texture::Mix { a, b, amount } => a.needs().union(b.needs()).union(amount.needs()),
         }
     }
 
@@ -183,6 +245,9 @@ impl Texture {
             Texture::Dots(dots) => dots.eval(lookup),
             Texture::Bilerp(bilerp) => bilerp.eval(lookup),
             Texture::Solid(solid) => solid.eval(lookup),
+            Texture::Attribute { id, default } => {
+                lookup.attributes.and_then(|at| at.value(*id)).unwrap_or(*default)
+            }
             Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
                 factor => a.rgb(lookup) * factor,

@@ -279,6 +279,24 @@ fn textures_have_coordinates_of_their_own() {
     assert!(warning.contains("but no TEXCOORD_2"), "{warning}");
 }
 
+#[test]
+fn lights_and_normal_maps_share_their_coordinates() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
+        "TEXCOORD_1":12},"indices":2,"material":0}]}],"nodes":[{"mesh":0}]"#;
+    let warnings = |set: usize| {
+        let rest = format!(
+            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],"materials":[{{
+            "normalTexture":{{"index":0}},"emissiveFactor":[1,1,1],
+            "emissiveTexture":{{"index":0,"texCoord":{set}}}}}]"#,
+            png()
+        );
+        translated(&document(&format!("{mesh},{rest}")), &Options::default()).unwrap().1
+    };
+    assert!(warnings(0).is_empty());
+    let [warning] = &warnings(1)[..] else { panic!("one warning") };
+    assert!(warning.contains("emitted light with a wrap mode or coordinates of its own"));
+}
+
 /// Returns the mean normal that a document shows.
 fn mean_normal(json: &str) -> [f32; 3] {
     let text = text(json, &Options::default());

@@ -535,5 +535,10 @@ mod tests {
         assert!(error.remedy().contains("planar"));
         let function = flat.map(|x| x);
         assert_eq!(ParamBounds::new(&function).unwrap_err(), VolumeTextureError::Unbounded);
+        let id = crate::geometry::AttributeId::new(0).unwrap();
+        let attribute = Param::Texture(Arc::new(Texture::Attribute { id, default: Vec3::ONE }));
+        let error = ParamBounds::new(&attribute).unwrap_err();
+        assert_eq!(error, VolumeTextureError::Attribute);
+        assert!(error.remedy().contains("planar"));
     }
 }

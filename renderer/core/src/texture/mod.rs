@@ -303,6 +303,31 @@ mod tests {
         assert_eq!(board.float(&at), 1.0);
     }
     #[test]
+    fn textures_need_the_attributes_of_their_parts() {
+        let id = |index| AttributeId::new(index).unwrap();
+        let attribute = |index| param(Texture::Attribute { id: id(index), default: Vec3::ONE });
+        let mapping = Mapping::Attribute { id: id(3), scale: Vec2::splat(2.0), offset: Vec2::ONE };
+        let dots =
+            param(Texture::Dots(Dots { mapping, inside: attribute(1), outside: attribute(2) }));
+        let product = param(Texture::Scale(attribute(0), dots));
+        let set = [0, 1, 2, 3].map(id).map(AttributeSet::of);
+        let attributes = set.into_iter().fold(AttributeSet::EMPTY, AttributeSet::union);
+        assert_eq!(product.needs(), LookupNeeds { footprint: false, attributes });
+        assert_eq!(Param::from_float(1.0).needs(), LookupNeeds::NONE);
+        let filtered = LookupNeeds { footprint: true, attributes };
+        assert_eq!(filtered.at_point(), product.needs());
+        assert!(!filtered.union(LookupNeeds::NONE).is_none());
+        // Without a mesh, attributes have their default, and mappings take the surface's u and v.
+        let at = Lookup { uv: Vec2::new(0.25, 0.5), ..Lookup::ORIGIN };
+        assert_eq!(attribute(0).rgb(&at), Vec3::ONE);
+        assert_eq!(mapping.st(&at), Vec2::new(1.5, 2.0));
+        let footprint = Footprint { duv: [Vec2::X, Vec2::Y], ..Footprint::POINT };
+        let steps = mapping.steps(&Lookup { footprint, ..at });
+        assert_eq!(steps, [2.0 * Vec2::X, 2.0 * Vec2::Y]);
+        assert_eq!(Extents::default().of(&product), [Vec3::NEG_INFINITY, Vec3::INFINITY]);
+    }
+
+    #[test]
     fn direction_mix_depends_on_the_angle_between_normal_and_direction() {
         let texture = Texture::DirectionMix {
             a: Param::from_float(3.0),

@@ -325,10 +325,11 @@ mod tests {
             media: None,
         };
         let instance = Instance { group: 0, transform, first_light: 0, motion: None };
+        let group = 0..1;
         Geometry {
             primitives: vec![primitive],
             world: 0..1,
-            groups: vec![0..1],
+            groups: vec![group],
             instances: vec![instance],
             ..Geometry::default()
         }

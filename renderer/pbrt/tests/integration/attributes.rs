@@ -194,7 +194,7 @@ fn shapes_without_the_attribute_have_the_default() {
         let scene = load_scene(&scene_text(PATH, &world), &[], &Overrides::default());
         for pixel in &render(&scene, 1).radiance {
             let expected = [0.25, 0.5, 0.75];
-            assert!(pixel.iter().zip(expected).all(|(a, b)| (a - b).abs() < 2e-3), "{pixel:?}");
+            assert!(pixel.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.01), "{pixel:?}");
         }
     }
 }

@@ -80,11 +80,17 @@ pub struct LookupNeeds {
     pub footprint: bool,
     /// The attributes of vertices on which values depend.
     pub attributes: AttributeSet,
+    /// Those of them that have no default.
+    pub required: AttributeSet,
 }
 
 impl LookupNeeds {
     /// Nothing.
-    pub const NONE: LookupNeeds = LookupNeeds { footprint: false, attributes: AttributeSet::EMPTY };
+    pub const NONE: LookupNeeds = LookupNeeds {
+        footprint: false,
+        attributes: AttributeSet::EMPTY,
+        required: AttributeSet::EMPTY,
+    };
 
     /// Returns whether lookups need nothing else.
     #[inline]
@@ -102,6 +108,7 @@ impl LookupNeeds {
         LookupNeeds {
             footprint: self.footprint || other.footprint,
             attributes: self.attributes.union(other.attributes),
+            required: self.required.union(other.required),
         }
     }
 }
@@ -181,8 +188,8 @@ pub enum Texture {
     Attribute {
         /// The attribute.
         id: AttributeId,
-        /// Value on shapes without the attribute.
-        default: Vec3,
+        /// Value on shapes without the attribute; `None` is 1.
+        default: Option<Vec3>,
     },
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
@@ -211,24 +218,28 @@ pub enum Texture {
 impl Texture {
     /// Returns what lookups need.
     fn needs(&self) -> LookupNeeds {
-        let attributes = |attributes| LookupNeeds { attributes, ..LookupNeeds::NONE };
+        let required =
+            |attributes| LookupNeeds { attributes, required: attributes, ..LookupNeeds::NONE };
         match self {
             Texture::Constant(_) | Texture::Solid(_) => LookupNeeds::NONE,
-            Texture::Attribute { id, .. } => attributes(AttributeSet::of(*id)),
-            Texture::Bilerp(bilerp) => attributes(bilerp.mapping.attributes()),
+            Texture::Attribute { id, default } => match default {
+                Some(_) => LookupNeeds { attributes: AttributeSet::of(*id), ..LookupNeeds::NONE },
+                None => required(AttributeSet::of(*id)),
+            },
+            Texture::Bilerp(bilerp) => required(bilerp.mapping.attributes()),
             Texture::Image(map) => LookupNeeds {
                 footprint: map.filter.needs_footprint(),
-                attributes: map.mapping.attributes(),
+                ..required(map.mapping.attributes())
             },
             Texture::Checkerboard(Checkerboard { domain, even, odd }) => {
                 let of_domain = match domain {
                     CheckerboardDomain::Flat(mapping) => mapping.attributes(),
                     CheckerboardDomain::Solid(_) => AttributeSet::EMPTY,
                 };
-                attributes(of_domain).union(even.needs()).union(odd.needs())
+                required(of_domain).union(even.needs()).union(odd.needs())
             }
             Texture::Dots(Dots { mapping, inside, outside }) => {
-                attributes(mapping.attributes()).union(inside.needs()).union(outside.needs())
+                required(mapping.attributes()).union(inside.needs()).union(outside.needs())
             }
             Texture::Scale(a, b) | Texture::DirectionMix { a, b, .. } => a.needs().union(b.needs()),
             Texture::Map(value, _) => value.needs(),
@@ -246,7 +257,8 @@ impl Texture {
             Texture::Bilerp(bilerp) => bilerp.eval(lookup),
             Texture::Solid(solid) => solid.eval(lookup),
             Texture::Attribute { id, default } => {
-                lookup.attributes.and_then(|at| at.value(*id)).unwrap_or(*default)
+                let value = lookup.attributes.and_then(|at| at.value(*id));
+                value.or(*default).unwrap_or(Vec3::ONE)
             }
             Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
@@ -305,21 +317,25 @@ mod tests {
     #[test]
     fn textures_need_the_attributes_of_their_parts() {
         let id = |index| AttributeId::new(index).unwrap();
-        let attribute = |index| param(Texture::Attribute { id: id(index), default: Vec3::ONE });
+        let attribute = |index| param(Texture::Attribute { id: id(index), default: None });
         let mapping = Mapping::Attribute { id: id(3), scale: Vec2::splat(2.0), offset: Vec2::ONE };
         let dots =
             param(Texture::Dots(Dots { mapping, inside: attribute(1), outside: attribute(2) }));
         let product = param(Texture::Scale(attribute(0), dots));
         let set = [0, 1, 2, 3].map(id).map(AttributeSet::of);
         let attributes = set.into_iter().fold(AttributeSet::EMPTY, AttributeSet::union);
-        assert_eq!(product.needs(), LookupNeeds { footprint: false, attributes });
+        let needs = LookupNeeds { footprint: false, attributes, required: attributes };
+        assert_eq!(product.needs(), needs);
+        let optional = Texture::Attribute { id: id(1), default: Some(Vec3::Y) };
+        let attributes = AttributeSet::of(id(1));
+        assert_eq!(optional.needs(), LookupNeeds { attributes, ..LookupNeeds::NONE });
         assert_eq!(Param::from_float(1.0).needs(), LookupNeeds::NONE);
-        let filtered = LookupNeeds { footprint: true, attributes };
+        let filtered = LookupNeeds { footprint: true, ..needs };
         assert_eq!(filtered.at_point(), product.needs());
         assert!(!filtered.union(LookupNeeds::NONE).is_none());
         // Without a mesh, attributes have their default, and mappings take the surface's u and v.
         let at = Lookup { uv: Vec2::new(0.25, 0.5), ..Lookup::ORIGIN };
-        assert_eq!(attribute(0).rgb(&at), Vec3::ONE);
+        assert_eq!([attribute(0).rgb(&at), optional.eval(&at)], [Vec3::ONE, Vec3::Y]);
         assert_eq!(mapping.st(&at), Vec2::new(1.5, 2.0));
         let footprint = Footprint { duv: [Vec2::X, Vec2::Y], ..Footprint::POINT };
         let steps = mapping.steps(&Lookup { footprint, ..at });

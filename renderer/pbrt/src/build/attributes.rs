@@ -9,14 +9,9 @@ use crate::file::parse::Entity;
 use lightbound::geometry::{AttributeId, AttributeSet, AttributeValues};
 use lightbound::material::Material;
 
-/// The attributes of vertices that textures read.
+/// The names of the attributes of vertices that textures read. Positions are their numbers.
 #[derive(Default)]
-pub(super) struct Attributes {
-    /// Their names; positions are their numbers.
-    names: Vec<String>,
-    /// Those that a texture reads without a value of its own for other shapes.
-    required: AttributeSet,
-}
+pub(super) struct Attributes(Vec<String>);
 
 /// Attributes of a mesh, with their values.
 pub(super) type AttributesOfMesh = Vec<(AttributeId, AttributeValues)>;
@@ -24,13 +19,13 @@ pub(super) type AttributesOfMesh = Vec<(AttributeId, AttributeValues)>;
 impl Attributes {
     /// Returns the names of all attributes.
     pub fn names(&self) -> &[String] {
-        &self.names
+        &self.0
     }
 
     /// Replaces names by numbers.
     pub fn numbered(&self, named: Vec<(String, AttributeValues)>) -> AttributesOfMesh {
         let number = |name: &str| {
-            let position = self.names.iter().position(|other| other == name);
+            let position = self.0.iter().position(|other| other == name);
             position.and_then(AttributeId::new)
         };
         named.into_iter().filter_map(|(name, values)| Some((number(&name)?, values))).collect()
@@ -38,30 +33,21 @@ impl Attributes {
 }
 
 impl Builder<'_> {
-    /// Reads the name of the attribute that a texture reads, and returns its number. Shapes without
-    /// the attribute cause a warning if it `is_required`.
-    pub(super) fn attribute(
-        &mut self,
-        entity: &Entity,
-        is_required: bool,
-    ) -> Result<AttributeId, SceneError> {
+    /// Reads the name of the attribute that a texture reads, and returns its number.
+    pub(super) fn attribute(&mut self, entity: &Entity) -> Result<AttributeId, SceneError> {
         let Some(name) = entity.params.string("attribute")? else {
             let error = entity.error("the name of an attribute of vertices is missing");
             return Err(error.help("give \"string attribute\", such as \"color\" or \"uv1\""));
         };
-        let Attributes { names, required } = &mut self.attributes;
+        let Attributes(names) = &mut self.attributes;
         let position = names.iter().position(|other| other == name).unwrap_or_else(|| {
             names.push(name.into());
             names.len() - 1
         });
-        let id = AttributeId::new(position).ok_or_else(|| {
+        AttributeId::new(position).ok_or_else(|| {
             let message = format!("textures read more than {} attributes", AttributeId::COUNT);
             entity.param_error("attribute", message).help("use fewer attributes of vertices")
-        })?;
-        if is_required {
-            *required = required.union(AttributeSet::of(id));
-        }
-        Ok(id)
+        })
     }
 
     /// Reads the attributes of a mesh from parameters: `vertex_` and the name, with a value for each
@@ -78,7 +64,7 @@ impl Builder<'_> {
             let name = &param.name;
             params.any(name);
             let attribute = &name[PREFIX.len()..];
-            let position = self.attributes.names.iter().position(|other| other == attribute);
+            let position = self.attributes.0.iter().position(|other| other == attribute);
             let Some(id) = position.and_then(AttributeId::new) else { continue };
             let (values, count) = match param.ty {
                 ParamType::Point2 => {
@@ -113,21 +99,20 @@ impl Builder<'_> {
         Ok(attributes)
     }
 
-    /// Warns about attributes that textures of a shape's material or opacity read and that the shape
-    /// `has` not.
+    /// Warns about attributes that textures of a shape's material or opacity read without a default,
+    /// and that the shape `has` not.
     pub(super) fn check_attributes(
         &mut self,
         entity: &Entity,
-        needs: AttributeSet,
+        required: AttributeSet,
         has: AttributeSet,
     ) -> Result<(), SceneError> {
-        for position in 0..self.attributes.names.len() {
+        for position in 0..self.attributes.0.len() {
             let Some(id) = AttributeId::new(position) else { break };
-            let Attributes { names, required } = &self.attributes;
-            if !needs.contains(id) || has.contains(id) || !required.contains(id) {
+            if has.contains(id) || !required.contains(id) {
                 continue;
             }
-            let attribute = &names[position];
+            let attribute = &self.attributes.0[position];
             let mut message = format!(
                 "a texture on this \"{}\" reads the attribute \"{attribute}\" of vertices, which it \
                  lacks",
@@ -143,12 +128,12 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the attributes that textures of a material read.
-pub(super) fn attributes_of(materials: &[Material], material: u32) -> AttributeSet {
-    let own = materials[material as usize].needs().attributes;
+/// Returns the attributes that textures of a material read without a default.
+pub(super) fn required_attributes(materials: &[Material], material: u32) -> AttributeSet {
+    let own = materials[material as usize].needs().required;
     match &materials[material as usize] {
         Material::Mix { materials: parts, .. } => {
-            parts.iter().fold(own, |set, &part| set.union(attributes_of(materials, part)))
+            parts.iter().fold(own, |set, &part| set.union(required_attributes(materials, part)))
         }
         Material::Surface { .. } | Material::Interface => own,
     }

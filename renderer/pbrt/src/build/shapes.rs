@@ -1,6 +1,6 @@
 //! Builds shapes, instances and area lights.
 
-use super::attributes::attributes_of;
+use super::attributes::required_attributes;
 use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::Materials;
@@ -330,11 +330,11 @@ impl Builder<'_> {
         shapes.iter().try_for_each(|shape| check_extent(entity, shape))?;
         self.warn_unused(entity)?;
         let of_material =
-            materials.index[s.material].map(|m| attributes_of(&materials.materials, m));
-        let of_alpha = alpha.as_ref().map(|alpha| alpha.needs().attributes);
-        let needs = of_material.unwrap_or_default().union(of_alpha.unwrap_or_default());
+            materials.index[s.material].map(|m| required_attributes(&materials.materials, m));
+        let of_alpha = alpha.as_ref().map(|alpha| alpha.needs().required);
+        let required = of_material.unwrap_or_default().union(of_alpha.unwrap_or_default());
         for shape in shapes.iter().filter(|shape| !shape.is_empty()) {
-            self.check_attributes(entity, needs, shape.attributes())?;
+            self.check_attributes(entity, required, shape.attributes())?;
         }
         let (index, mut area_light) = (materials.index[s.material], s.area_light);
         let media = match index.and_then(|index| materials.medium(index)) {

@@ -162,10 +162,12 @@ impl Builder<'_> {
                 Texture::Dots(Dots { mapping: self.mapping(t)?, inside, outside })
             }
             "attribute" => {
-                let is_required = entity.params.find("default").is_none();
-                let id = self.attribute(entity, is_required)?;
+                let is_given = entity.params.find("default").is_some();
+                let id = self.attribute(entity)?;
                 match value(self, "default", 1.0)? {
-                    Param::Constant(default) => Texture::Attribute { id, default },
+                    Param::Constant(default) => {
+                        Texture::Attribute { id, default: is_given.then_some(default) }
+                    }
                     Param::Texture(_) => {
                         let error = entity.param_error("default", "the default is a texture");
                         return Err(error.help("give a constant"));
@@ -305,7 +307,7 @@ impl Builder<'_> {
         let entity = &t.entity;
         let p = &entity.params;
         let attribute = match p.string("mapping")? {
-            Some("attribute") => Some(self.attribute(entity, true)?),
+            Some("attribute") => Some(self.attribute(entity)?),
             _ => None,
         };
         let number =

@@ -4,9 +4,9 @@
 //! Format: G. Turk, *The PLY Polygon File Format*, 1994. The reader checks the header against the
 //! length of the file before it allocates anything. It then reads each element in one pass:
 //! fixed-size records by strided loops, everything else (ASCII, list properties, unusual types)
-//! value by value. Property names are those of pbrt-v4 (`util/mesh.cpp`), with those of
-//! [attributes](attributes), and quads become bilinear patches, as in pbrt-v4. pbrt-v4 drops faces of more than four vertices; this reader splits them
-//! into triangle fans.
+//! value by value. Property names are those of pbrt-v4 (`util/mesh.cpp`), with those of tangents and
+//! attributes (`attributes.rs`), and quads become bilinear patches, as in pbrt-v4. pbrt-v4 drops
+//! faces of more than four vertices; this reader splits them into triangle fans.
 
 mod attributes;
 mod body;

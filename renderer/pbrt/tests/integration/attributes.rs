@@ -187,7 +187,7 @@ fn attributes_are_opacities_and_factors() {
 
 #[test]
 fn shapes_without_the_attribute_have_the_default() {
-    let default = r#"Texture "grey" "spectrum" "attribute" "string attribute" "paint"
+    let default = r#"Texture "grey" "spectrum" "attribute" "string attribute" "color"
         "rgb default" [0.25 0.5 0.75] Material "diffuse" "texture reflectance" "grey""#;
     for shape in [SQUARE, r#"Shape "disk" "float radius" 3"#] {
         let world = format!("{default} {shape}");

@@ -1,6 +1,6 @@
 //! Attributes of vertices: colours, opacities, further texture coordinates, and tangents.
 
-use crate::common::{load_scene, pfm, render};
+use crate::common::{assert_images_agree, load_scene, pfm, render};
 use lightbound::Scene;
 use lightbound::film::RenderedImage;
 use lightbound::geometry::Hit;
@@ -74,10 +74,13 @@ const PLY: &str = r#"Shape "plymesh" "string filename" "square.ply""#;
 fn colours_of_vertices_are_interpolated_by_all_integrators() {
     for integrator in [
         PATH,
-        r#"Integrator "path" "integer maxdepth" 1 "string lightsampling" "tree""#,
+        r#"Integrator "path" "integer maxdepth" 1 "string lightsampling" "tree"
+           "string bsdfsampling" "bounds""#,
         r#"Integrator "lightcuts" "integer maxdepth" 1 "float error" 0.001 "integer maxcut" 2000"#,
         r#"Integrator "lightcuts" "integer maxdepth" 1 "float error" 0.001 "integer maxcut" 2000
            "integer gather" 4"#,
+        r#"Integrator "lightcuts" "integer maxdepth" 3 "float error" 0.001 "integer maxcut" 2000
+           "integer lightpaths" 100"#,
         r#"Integrator "lightcuts" "integer maxdepth" 1 "string mode" "stochastic"
            "integer cutsize" 64"#,
     ] {
@@ -183,6 +186,34 @@ fn attributes_are_opacities_and_factors() {
     );
     let scene = load_scene(&scene_text(PATH, &product), &[], &Overrides::default());
     assert_gradient(&render(&scene, 1), 0.25, "product");
+}
+
+#[test]
+fn lights_emit_in_proportion_to_opacities_of_vertices() {
+    let image = |alpha: &str, is_instance: bool| {
+        let [begin, end] = match is_instance {
+            true => [r#"ObjectBegin "o""#, r#"ObjectEnd ObjectInstance "o""#],
+            false => ["", ""],
+        };
+        let world = format!(
+            r#"Texture "ramp" "float" "imagemap" "string filename" "ramp.pfm"
+                 "string encoding" "linear" "string wrap" "clamp"
+               Texture "alpha" "float" "attribute" "string attribute" "alpha"
+               Material "diffuse" {SQUARE}
+               AttributeBegin {begin} Translate 0 0 0.5 Scale 0.5 0.5 1
+               AreaLightSource "diffuse" "rgb L" [5 5 5] "bool twosided" true
+               {SQUARE} "point2 uv" [0 0  1 0  1 1  0 1] "float vertex_alpha" [0 1 1 0]
+                 "texture alpha" "{alpha}" {end} AttributeEnd"#
+        );
+        let files = [("ramp.pfm", pfm(64, |x, _| [(x as f32 + 0.5) / 64.0; 3]))];
+        let overrides = Overrides { spp: Some(2048), ..Overrides::default() };
+        let head = r#"Integrator "path" "integer maxdepth" 2 "string lightsampling" "tree""#;
+        render(&load_scene(&scene_text(head, &world), &files, &overrides), 1)
+    };
+    for is_instance in [false, true] {
+        let [a, b] = ["ramp", "alpha"].map(|alpha| image(alpha, is_instance));
+        assert_images_agree(&a, &b, 0.02, "opacity of a lamp");
+    }
 }
 
 #[test]

@@ -53,8 +53,7 @@ struct Material {
     base_color: vec3f,
     /// Factor of the base colour. range: [0, 1], default: 1
     base_color_factor: vec3f,
-    /// (c + 1)/3 for another factor c of the base colour, that of the vertices. In an image, c may
-    /// be from -1 to 2 at texels outside of triangles. range: [0, 1], default: 0.6666667
+    /// Another factor of the base colour, that of the vertices. range: [0, 1], default: 1
     vertex_color: vec3f,
     /// From a dielectric, 0, to metal, 1. range: [0, 1], default: 0
     metallic: f32,
@@ -207,7 +206,7 @@ struct Base {
 
 fn base(side: f32, m: Material) -> Base {
     var b: Base;
-    b.color = saturate(m.base_color * m.base_color_factor * (3.0 * m.vertex_color - 1.0));
+    b.color = saturate(m.base_color * m.base_color_factor * m.vertex_color);
     let root = (m.ior - 1.0) / (m.ior + 1.0);
     b.f0 = min(root * root * m.specular_color, vec3f(1.0)) * m.specular;
     b.f90 = vec3f(m.specular);

@@ -57,7 +57,7 @@ fn check(mesh: &ply::PlyMesh, with_attributes: bool) {
 #[divan::bench(args = [false, true])]
 fn parse_from_memory(bencher: Bencher, with_attributes: bool) {
     let data = grid(with_attributes);
-    let parse = || ply::parse(black_box(&data), Path::new("grid.ply")).unwrap();
+    let parse = || ply::parse(black_box(&data), Path::new("grid.ply"), &[]).unwrap();
     check(&parse(), with_attributes);
     bencher.counter(ItemsCount::new(TRIANGLES)).counter(BytesCount::of_slice(&data)).bench(parse);
 }
@@ -67,7 +67,7 @@ fn read_from_file(bencher: Bencher, with_attributes: bool) {
     let path = std::env::temp_dir()
         .join(format!("lightbound-bench-{}-{with_attributes}.ply", std::process::id()));
     std::fs::write(&path, grid(with_attributes)).unwrap();
-    check(&ply::read(&path).unwrap(), with_attributes);
-    bencher.counter(ItemsCount::new(TRIANGLES)).bench(|| ply::read(black_box(&path)).unwrap());
+    check(&ply::read(&path, &[]).unwrap(), with_attributes);
+    bencher.counter(ItemsCount::new(TRIANGLES)).bench(|| ply::read(black_box(&path), &[]).unwrap());
     std::fs::remove_file(&path).unwrap();
 }

@@ -24,6 +24,7 @@ mod mesh;
 mod nodes;
 mod schema;
 mod shapes;
+mod tangents;
 #[cfg(test)]
 mod tests;
 mod textures;

@@ -5,18 +5,22 @@ use crate::document::label;
 use crate::files::file_name;
 use crate::images::Content;
 use crate::schema::{Material, TextureInfo};
-use crate::textures::{Context, Coordinates, MaterialTextures, coordinates};
-use glam::DAffine2;
+use crate::textures::{Context, Coordinates, MaterialTextures, all_coordinates};
 use lightbound_pbrt::SceneError;
 use std::fmt::Write;
 
-/// Colours of vertices.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum VertexColours {
-    /// A colour for all.
-    Constant([f32; 3]),
-    /// A file with the colours, at the coordinates of the mesh.
-    Image(String),
+/// Colours of the vertices of a shape. Those that differ are the attributes `color` and `alpha`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct VertexColours {
+    /// The colour of all vertices, from 0 to 1; `None` if they differ.
+    pub rgb: Option<[f32; 3]>,
+    /// The opacity of all vertices, from 0 to 1; `None` if they differ.
+    pub alpha: Option<f32>,
+}
+
+impl VertexColours {
+    /// No colours.
+    pub const NONE: VertexColours = VertexColours { rgb: Some([1.0; 3]), alpha: Some(1.0) };
 }
 
 /// A material, and what shapes with it need.
@@ -61,11 +65,20 @@ fn textures(m: &Material) -> Vec<&TextureInfo> {
     all.into_iter().flatten().collect()
 }
 
-/// Returns the texture coordinates that a material uses; `None` if it has no textures.
-pub(crate) fn uses(m: &Material) -> Option<Coordinates> {
-    let (set, transform) = coordinates(textures(m).first()?);
-    let is_invertible = transform.matrix2.determinant().abs() > 1e-12;
-    Some((set, if is_invertible { transform } else { DAffine2::IDENTITY }))
+/// Returns the texture coordinates that a material needs; none without textures.
+pub(crate) fn uses(m: &Material) -> Vec<Coordinates> {
+    all_coordinates(&textures(m))
+}
+
+/// Whether the material depends on tangents.
+pub(crate) fn needs_tangents(m: &Material) -> bool {
+    let anisotropy = m.extensions.anisotropy.as_ref();
+    m.normal_texture.is_some() || anisotropy.is_some_and(|e| e.anisotropy_strength != 0.0)
+}
+
+/// Whether surfaces with the material have an opacity.
+pub(crate) fn has_opacity(m: &Material) -> bool {
+    matches!(m.alpha_mode.as_deref(), Some("MASK" | "BLEND"))
 }
 
 /// Whether the material emits light strongly enough to light a scene.
@@ -78,7 +91,7 @@ pub(crate) fn is_lamp(m: &Material) -> bool {
 pub(crate) fn translate(
     context: &mut Context,
     index: Option<usize>,
-    vertex_colours: Option<&VertexColours>,
+    vertex_colours: VertexColours,
 ) -> Result<Translated, SceneError> {
     let default = Material::default();
     let mut materials = std::mem::take(&mut context.document.root.materials);
@@ -94,7 +107,7 @@ pub(crate) fn translate(
     let user = index.map_or("the default material".into(), |index| {
         label("material", index, material.name.as_deref())
     });
-    let coordinates = uses(material).unwrap_or((0, DAffine2::IDENTITY));
+    let coordinates = uses(material);
     let text = String::new();
     let textures = MaterialTextures { context, user, name: name.clone(), coordinates, text };
     let mut writer = Writer { textures, parameters: String::new(), name, m: material };
@@ -175,10 +188,7 @@ impl Writer<'_, '_> {
         Ok(clamped)
     }
 
-    fn material(
-        &mut self,
-        vertex_colours: Option<&VertexColours>,
-    ) -> Result<Translated, SceneError> {
+    fn material(&mut self, vertex_colours: VertexColours) -> Result<Translated, SceneError> {
         let m = self.m;
         let mut translated = Translated { name: self.name.clone(), ..Translated::default() };
         let pbr = &m.pbr_metallic_roughness;
@@ -187,14 +197,13 @@ impl Writer<'_, '_> {
             Some(gloss) => (gloss.diffuse_factor, gloss.diffuse_texture.as_ref()),
             None => (pbr.base_color_factor, pbr.base_color_texture.as_ref()),
         };
-        self.opacity(base[3], base_texture, &mut translated)?;
+        self.opacity(base[3], base_texture, vertex_colours.alpha, &mut translated)?;
         if m.extensions.unlit.is_some() {
-            let factor = [base[0], base[1], base[2]];
-            let tint = match vertex_colours {
-                Some(VertexColours::Constant(colour)) => *colour,
-                _ => [1.0; 3],
-            };
-            let factor = std::array::from_fn(|k| factor[k] * tint[k]);
+            if vertex_colours.rgb.is_none() {
+                self.warn("is unlit and has colours of vertices", "the colour without them")?;
+            }
+            let tint = vertex_colours.rgb.unwrap_or([1.0; 3]);
+            let factor = std::array::from_fn(|k| base[k] * tint[k]);
             translated.light = self.light(factor, 1.0, base_texture)?;
             let _ = writeln!(
                 self.textures.text,
@@ -208,8 +217,8 @@ impl Writer<'_, '_> {
         translated.light = self.light(m.emissive_factor, strength, m.emissive_texture.as_ref())?;
         self.medium(&mut translated);
 
-        if !self.clear_glass(vertex_colours)? {
-            self.base(base, base_texture, vertex_colours)?;
+        if !self.clear_glass(vertex_colours.rgb)? {
+            self.base(base, base_texture, vertex_colours.rgb)?;
             self.layers()?;
             self.transmission()?;
             let _ = write!(
@@ -234,6 +243,7 @@ impl Writer<'_, '_> {
         &mut self,
         factor: f32,
         texture: Option<&TextureInfo>,
+        of_vertices: Option<f32>,
         translated: &mut Translated,
     ) -> Result<(), SceneError> {
         let cutoff = match self.m.alpha_mode.as_deref() {
@@ -241,9 +251,19 @@ impl Writer<'_, '_> {
             Some("BLEND") => None,
             _ => return Ok(()),
         };
+        if cutoff.is_some() && of_vertices.is_none() {
+            let problem = "masks what has different opacities at vertices";
+            self.warn(problem, "the opacity without that of vertices")?;
+        }
+        let factor = factor * of_vertices.unwrap_or(1.0);
         let texture =
-            texture.map(|info| self.textures.opacity(info, factor, cutoff)).transpose()?;
-        translated.shape = match (texture.flatten(), cutoff) {
+            texture.map(|info| self.textures.opacity(info, factor, cutoff)).transpose()?.flatten();
+        if cutoff.is_none() && of_vertices.is_none() {
+            let name = self.vertex_opacity(texture, factor);
+            translated.shape = format!(" \"texture alpha\" \"{name}\"");
+            return Ok(());
+        }
+        translated.shape = match (texture, cutoff) {
             (Some(name), _) => format!(" \"texture alpha\" \"{name}\""),
             (None, Some(cutoff)) if factor >= cutoff => String::new(),
             (None, Some(_)) => " \"float alpha\" 0".into(),
@@ -251,6 +271,27 @@ impl Writer<'_, '_> {
             (None, None) => format!(" \"float alpha\" {factor}"),
         };
         Ok(())
+    }
+
+    /// Declares the opacity of vertices, times a texture, which has the factor already, or the factor.
+    /// Returns the name of the texture.
+    fn vertex_opacity(&mut self, texture: Option<String>, factor: f32) -> String {
+        let name = format!("{}.vertex_alpha", self.name);
+        let _ = writeln!(
+            self.textures.text,
+            "Texture \"{name}\" \"float\" \"attribute\" \"string attribute\" \"alpha\""
+        );
+        let scale = match texture {
+            None if factor == 1.0 => return name,
+            None => format!("\"float scale\" {factor}"),
+            Some(texture) => format!("\"texture scale\" \"{texture}\""),
+        };
+        let product = format!("{}.opacity", self.name);
+        let _ = writeln!(
+            self.textures.text,
+            "Texture \"{product}\" \"float\" \"scale\" \"texture tex\" \"{name}\" {scale}"
+        );
+        product
     }
 
     /// Returns the light of emissive surfaces.
@@ -326,11 +367,11 @@ impl Writer<'_, '_> {
 
     /// Writes clear, smooth glass as pbrt's `dielectric`, which has no roughness at all, and disperses
     /// light. Returns whether the material is such glass.
-    fn clear_glass(&mut self, vertex_colours: Option<&VertexColours>) -> Result<bool, SceneError> {
+    fn clear_glass(&mut self, vertex_colour: Option<[f32; 3]>) -> Result<bool, SceneError> {
         let (m, e) = (self.m, &self.m.extensions);
         let pbr = &m.pbr_metallic_roughness;
         let is_clear = self.is_volume()
-            && vertex_colours.is_none()
+            && vertex_colour == Some([1.0; 3])
             && e.transmission
                 .as_ref()
                 .is_some_and(|e| e.transmission_factor == 1.0 && e.transmission_texture.is_none())
@@ -375,13 +416,11 @@ impl Writer<'_, '_> {
         &mut self,
         [r, g, b, _]: [f32; 4],
         texture: Option<&TextureInfo>,
-        vertex_colours: Option<&VertexColours>,
+        vertex_colour: Option<[f32; 3]>,
     ) -> Result<(), SceneError> {
         let (m, e) = (self.m, &self.m.extensions);
-        let [r, g, b] = match vertex_colours {
-            Some(VertexColours::Constant(c)) => [r * c[0], g * c[1], b * c[2]],
-            _ => [r, g, b],
-        };
+        let tint = vertex_colour.unwrap_or([1.0; 3]);
+        let [r, g, b] = [r * tint[0], g * tint[1], b * tint[2]];
         match texture {
             None => self.colour("base_color", [r, g, b], None, 1.0)?,
             Some(info) => {
@@ -392,17 +431,13 @@ impl Writer<'_, '_> {
                 }
             }
         }
-        match vertex_colours {
-            Some(VertexColours::Image(file)) => {
-                let name = format!("{}.vertex_color", self.name);
-                let _ = writeln!(
-                    self.textures.text,
-                    "Texture \"{name}\" \"spectrum\" \"imagemap\" \"string filename\" \"{file}\" \
-                     \"string wrap\" \"clamp\""
-                );
-                self.parameter(format_args!("\"texture vertex_color\" \"{name}\""));
-            }
-            Some(VertexColours::Constant(_)) | None => {}
+        if vertex_colour.is_none() {
+            let name = format!("{}.vertex_color", self.name);
+            let _ = writeln!(
+                self.textures.text,
+                "Texture \"{name}\" \"spectrum\" \"attribute\" \"string attribute\" \"color\""
+            );
+            self.parameter(format_args!("\"texture vertex_color\" \"{name}\""));
         }
         if let Some(gloss) = &e.specular_glossiness {
             let glossiness = self.clamped("glossiness", gloss.glossiness_factor, 1.0)?;

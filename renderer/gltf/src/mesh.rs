@@ -1,10 +1,13 @@
 //! Primitives of meshes as triangles: strips and fans, morph targets, skins, and PLY files.
 
 use crate::document::Document;
+use crate::materials::VertexColours;
 use crate::schema::Primitive;
-use glam::{DAffine2, DAffine3, DMat4, DVec2, DVec3};
+use crate::tangents::add_tangents;
+use crate::textures::{Coordinates, attribute_name};
+use glam::{DAffine3, DMat4, DVec2, DVec3, DVec4};
 use lightbound_pbrt::{Diagnostics, SceneError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Triangles with the attributes that a picture depends on.
 #[derive(Clone, Default)]
@@ -12,8 +15,12 @@ pub(crate) struct Triangles {
     pub positions: Vec<DVec3>,
     /// Empty if the faces are flat.
     pub normals: Vec<DVec3>,
-    /// Texture coordinates with v up, as pbrt has them; may be empty.
+    /// Texture coordinates of the surface with v up, as pbrt has them; may be empty.
     pub uvs: Vec<DVec2>,
+    /// Texture coordinates in attributes.
+    pub more_uvs: Vec<Vec<DVec2>>,
+    /// Tangents with the sign of the bitangent; empty if the material needs none.
+    pub tangents: Vec<DVec4>,
     /// Colours of vertices; may be empty.
     pub colours: Vec<[f32; 4]>,
     pub triangles: Vec<[u32; 3]>,
@@ -22,15 +29,22 @@ pub(crate) struct Triangles {
 /// The joints of a skin, in world space, times their inverse bind matrices.
 pub(crate) type Joints = Vec<DAffine3>;
 
-/// Reads a primitive. `weights` are those of morph targets, `joints` of the skin. Texture
-/// coordinates are those of a set, transformed. Returns `None` for points and lines, with a warning.
+/// What a material needs of a mesh.
+pub(crate) struct Needs {
+    /// Texture coordinates: those of the surface, then those in attributes.
+    pub coordinates: Vec<Coordinates>,
+    pub tangents: bool,
+}
+
+/// Reads a primitive. `weights` are those of morph targets, `joints` of the skin. Returns `None` for
+/// points and lines, with a warning.
 pub(crate) fn read(
     document: &Document,
     primitive: &Primitive,
     name: &str,
     weights: &[f32],
     joints: Option<&Joints>,
-    (uv_set, uv_transform): (usize, DAffine2),
+    needs: &Needs,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Triangles>, SceneError> {
     if primitive.extensions.draco.is_some() {
@@ -67,6 +81,19 @@ pub(crate) fn read(
     if !normals.is_empty() {
         check("NORMAL", normals.len())?;
     }
+    // Tangents of flat faces are those of the triangles.
+    let has_tangents = needs.tangents && !normals.is_empty();
+    let given = attribute("TANGENT").filter(|_| has_tangents);
+    let (mut tangents, signs) = match given {
+        Some(accessor) => {
+            let values = document.floats::<4>(accessor, &user("TANGENT"))?;
+            check("TANGENT", values.len())?;
+            let vector = |[x, y, z, _]: [f32; 4]| DVec3::new(x.into(), y.into(), z.into());
+            let signs = values.iter().map(|[.., w]| f64::from(*w)).collect();
+            (values.into_iter().map(vector).collect(), signs)
+        }
+        None => (Vec::new(), Vec::new()),
+    };
     if !weights.is_empty() && weights.len() != primitive.targets.len() {
         let (targets, weights) = (primitive.targets.len(), weights.len());
         let error =
@@ -77,7 +104,9 @@ pub(crate) fn read(
         if weight == 0.0 {
             continue;
         }
-        for (attribute, vectors_of) in [("POSITION", &mut positions), ("NORMAL", &mut normals)] {
+        for (attribute, vectors_of) in
+            [("POSITION", &mut positions), ("NORMAL", &mut normals), ("TANGENT", &mut tangents)]
+        {
             let Some(&accessor) = target.get(attribute) else { continue };
             let user = format!("the morph target {attribute} of {name}");
             let offsets = vectors(document, accessor, &user)?;
@@ -91,25 +120,47 @@ pub(crate) fn read(
         }
     }
     if let Some(joints) = joints {
-        skin(document, primitive, name, joints, &mut positions, &mut normals)?;
+        let vectors = (&mut *positions, &mut *normals, &mut *tangents);
+        skin(document, primitive, name, joints, vectors)?;
     }
     if let Some(i) = positions.iter().position(|p| !p.is_finite()) {
         let error = document.error(&user("POSITION"), format!("is not finite at vertex {i}"));
         return Err(error.help("export the asset again"));
     }
-    let uv_name = format!("TEXCOORD_{uv_set}");
-    let uvs = match attribute(&uv_name) {
-        Some(accessor) => {
-            let uvs = document.floats::<2>(accessor, &user(&uv_name))?;
-            check(&uv_name, uvs.len())?;
-            let uv = |[u, v]: [f32; 2]| {
-                let uv = uv_transform.transform_point2(DVec2::new(u.into(), v.into()));
-                DVec2::new(uv.x, 1.0 - uv.y)
-            };
-            uvs.into_iter().map(uv).collect()
-        }
-        None => Vec::new(),
+    let coordinates = |&(set, transform): &Coordinates| {
+        let name = format!("TEXCOORD_{set}");
+        let Some(accessor) = attribute(&name) else { return Ok(Vec::new()) };
+        let uvs = document.floats::<2>(accessor, &user(&name))?;
+        check(&name, uvs.len())?;
+        let uv = |[u, v]: [f32; 2]| {
+            let uv = transform.transform_point2(DVec2::new(u.into(), v.into()));
+            DVec2::new(uv.x, 1.0 - uv.y)
+        };
+        Ok(uvs.into_iter().map(uv).collect())
     };
+    let mut uvs = Vec::new();
+    let mut more_uvs = Vec::new();
+    for (index, wanted) in needs.coordinates.iter().enumerate() {
+        let mut found: Vec<DVec2> = coordinates(wanted)?;
+        if found.is_empty() {
+            let message = format!(
+                "{}: {name} has a textured material, but no TEXCOORD_{}",
+                document.path.display(),
+                wanted.0
+            );
+            let fallback = match index {
+                0 => "default coordinates of each triangle",
+                _ => "one texel of the texture everywhere",
+            };
+            diagnostics.warn(None, message, fallback)?;
+            found = if index == 0 { Vec::new() } else { vec![DVec2::ZERO; count] };
+        }
+        if index == 0 {
+            uvs = found;
+        } else {
+            more_uvs.push(found);
+        }
+    }
     let colours = match attribute("COLOR_0") {
         Some(accessor) => document.colours(accessor, &user("COLOR_0"))?,
         None => Vec::new(),
@@ -130,7 +181,12 @@ pub(crate) fn read(
         (6, [first, rest @ ..]) => rest.windows(2).map(|edge| [edge[0], edge[1], *first]).collect(),
         (_, indices) => indices.as_chunks::<3>().0.to_vec(),
     };
-    Ok(Some(Triangles { positions, normals, uvs, colours, triangles }))
+    let tangents = std::iter::zip(tangents, signs).map(|(t, sign)| t.extend(sign)).collect();
+    let mut mesh = Triangles { positions, normals, uvs, more_uvs, tangents, colours, triangles };
+    if needs.tangents && given.is_none() && !mesh.uvs.is_empty() {
+        add_tangents(&mut mesh);
+    }
+    Ok(Some(mesh))
 }
 
 /// Returns the triangles of a strip, with alternating order of their vertices.
@@ -153,8 +209,7 @@ fn skin(
     primitive: &Primitive,
     name: &str,
     transforms: &Joints,
-    positions: &mut [DVec3],
-    normals: &mut [DVec3],
+    (positions, normals, tangents): (&mut [DVec3], &mut [DVec3], &mut [DVec3]),
 ) -> Result<(), SceneError> {
     let mut sums = vec![DMat4::ZERO; positions.len()];
     for set in 0.. {
@@ -196,6 +251,9 @@ fn skin(
             let turned = inverse * *normal;
             *normal = if turned.is_finite() { turned.normalize_or_zero() } else { *normal };
         }
+        if let Some(tangent) = tangents.get_mut(i) {
+            *tangent = transform.transform_vector3(*tangent);
+        }
     }
     Ok(())
 }
@@ -208,19 +266,48 @@ impl Triangles {
 
     /// Gives each triangle vertices of its own.
     pub fn separate(&mut self) {
-        let corners: Vec<usize> =
-            self.triangles.as_flattened().iter().map(|&index| index as usize).collect();
-        fn pick<T: Copy>(values: &mut Vec<T>, corners: &[usize]) {
-            if !values.is_empty() {
-                *values = corners.iter().map(|&i| values[i]).collect();
-            }
-        }
-        pick(&mut self.positions, &corners);
-        pick(&mut self.normals, &corners);
-        pick(&mut self.uvs, &corners);
-        pick(&mut self.colours, &corners);
+        let corners = self.triangles.as_flattened().to_vec();
+        self.select(&corners);
         self.triangles =
             (0..corners.len() as u32 / 3).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+    }
+
+    /// Gives triangles that are marked vertices of their own, where others have the same.
+    pub fn split(&mut self, is_marked: &[bool]) {
+        let mut is_shared = vec![false; self.positions.len()];
+        for (triangle, _) in std::iter::zip(&self.triangles, is_marked).filter(|(_, mark)| !**mark)
+        {
+            triangle.iter().for_each(|&index| is_shared[index as usize] = true);
+        }
+        let mut vertices: Vec<u32> = (0..self.positions.len() as u32).collect();
+        let mut copies: HashMap<u32, u32> = HashMap::new();
+        let marked = std::iter::zip(&mut self.triangles, is_marked).filter(|(_, mark)| **mark);
+        for index in marked.flat_map(|(triangle, _)| triangle) {
+            if is_shared[*index as usize] {
+                *index = *copies.entry(*index).or_insert_with(|| {
+                    vertices.push(*index);
+                    vertices.len() as u32 - 1
+                });
+            }
+        }
+        if !copies.is_empty() {
+            self.select(&vertices);
+        }
+    }
+
+    /// Replaces the vertices by those at indices. Triangles keep their indices.
+    fn select(&mut self, vertices: &[u32]) {
+        fn pick<T: Copy>(values: &mut Vec<T>, vertices: &[u32]) {
+            if !values.is_empty() {
+                *values = vertices.iter().map(|&i| values[i as usize]).collect();
+            }
+        }
+        pick(&mut self.positions, vertices);
+        pick(&mut self.normals, vertices);
+        pick(&mut self.uvs, vertices);
+        self.more_uvs.iter_mut().for_each(|uvs| pick(uvs, vertices));
+        pick(&mut self.tangents, vertices);
+        pick(&mut self.colours, vertices);
     }
 
     /// Replaces normals of length 0, which no normal can be made of, by those of a face.
@@ -242,18 +329,37 @@ impl Triangles {
         normals.iter().map(|n| n.try_normalize().unwrap_or(DVec3::Z)).collect()
     }
 
-    /// Encodes the triangles as a binary PLY file.
-    pub fn ply(&self) -> Vec<u8> {
+    /// Encodes the triangles as a binary PLY file, with colours and opacities of vertices that
+    /// differ.
+    pub fn ply(&self, colours: VertexColours) -> Vec<u8> {
         let mut header = format!(
             "ply\nformat binary_little_endian 1.0\nelement vertex {}\n\
              property float x\nproperty float y\nproperty float z\n",
             self.positions.len()
         );
+        let mut declare = |names: &[&str]| {
+            names.iter().for_each(|name| header += &format!("property float {name}\n"));
+        };
+        let (has_colours, has_opacities) = (colours.rgb.is_none(), colours.alpha.is_none());
         if !self.normals.is_empty() {
-            header += "property float nx\nproperty float ny\nproperty float nz\n";
+            declare(&["nx", "ny", "nz"]);
         }
         if !self.uvs.is_empty() {
-            header += "property float u\nproperty float v\n";
+            declare(&["u", "v"]);
+        }
+        if !self.tangents.is_empty() {
+            declare(&["tx", "ty", "tz", "tw"]);
+        }
+        for index in 1..=self.more_uvs.len() {
+            let set = attribute_name(index);
+            let set = set.trim_start_matches("uv");
+            declare(&[&format!("u{set}"), &format!("v{set}")]);
+        }
+        if has_colours {
+            declare(&["red", "green", "blue"]);
+        }
+        if has_opacities {
+            declare(&["alpha"]);
         }
         header += &format!(
             "element face {}\nproperty list uchar int vertex_indices\nend_header\n",
@@ -272,6 +378,18 @@ impl Triangles {
             if let Some(uv) = self.uvs.get(i) {
                 push(&uv.to_array());
             }
+            if let Some(tangent) = self.tangents.get(i) {
+                push(&tangent.to_array());
+            }
+            self.more_uvs.iter().for_each(|uvs| push(&uvs[i].to_array()));
+            let colour = self.colours.get(i).map(|colour| colour.map(f64::from));
+            let [r, g, b, a] = colour.unwrap_or([1.0; 4]);
+            if has_colours {
+                push(&[r, g, b]);
+            }
+            if has_opacities {
+                push(&[a]);
+            }
         }
         for triangle in &self.triangles {
             bytes.push(3);
@@ -282,37 +400,6 @@ impl Triangles {
 
     fn repaired_normals_or_none(&self) -> Vec<DVec3> {
         if self.normals.is_empty() { Vec::new() } else { self.repaired_normals() }
-    }
-
-    /// Moves the texture coordinates of each triangle to the texels of its vertices in an image, and
-    /// returns this image of colours as width, height and texels from the bottom row.
-    ///
-    /// Each triangle has a block of 2 × 2 texels. Three of them are the colours a, b and c of its
-    /// vertices, and the fourth is b + c − a, so that bilinear interpolation of the texels is linear
-    /// interpolation of the colours. Texels hold (c + 1)/3 for a colour c, since images of colours
-    /// have no negative texels.
-    pub fn bake_colours(&mut self) -> (usize, usize, Vec<[f32; 4]>) {
-        self.separate();
-        let blocks = self.triangles.len();
-        let columns = (1..).find(|n| n * n >= blocks).unwrap_or(1);
-        let rows = blocks.div_ceil(columns);
-        let (width, height) = (2 * columns, 2 * rows);
-        let mut texels = vec![[1.0; 4]; width * height];
-        let mut uvs = Vec::with_capacity(3 * blocks);
-        for (block, colours) in self.colours.as_chunks::<3>().0.iter().enumerate() {
-            let (x, y) = (2 * (block % columns), 2 * (block / columns));
-            let [a, b, c] = *colours;
-            let fourth = std::array::from_fn(|k| b[k] + c[k] - a[k]);
-            for (dx, dy, colour) in [(0, 0, a), (1, 0, b), (0, 1, c), (1, 1, fourth)] {
-                texels[(y + dy) * width + x + dx] = colour.map(|x| (x + 1.0) / 3.0);
-            }
-            for (dx, dy) in [(0, 0), (1, 0), (0, 1)] {
-                let centre = |texel: usize, size: usize| (texel as f64 + 0.5) / size as f64;
-                uvs.push(DVec2::new(centre(x + dx, width), centre(y + dy, height)));
-            }
-        }
-        self.uvs = uvs;
-        (width, height, texels)
     }
 }
 
@@ -327,55 +414,33 @@ mod tests {
     }
 
     #[test]
-    fn baked_colours_interpolate_linearly() {
-        let mut mesh = Triangles {
-            positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::ONE],
-            colours: vec![
-                [1.0, 0.0, 0.2, 1.0],
-                [0.0, 1.0, 0.4, 1.0],
-                [0.0, 0.5, 0.8, 1.0],
-                [0.3, 0.1, 0.0, 1.0],
-            ],
-            triangles: vec![[0, 1, 2], [1, 3, 2]],
-            ..Triangles::default()
-        };
-        let original = mesh.colours.clone();
-        let (width, height, texels) = mesh.bake_colours();
-        assert_eq!((mesh.positions.len(), mesh.uvs.len(), width, height), (6, 6, 4, 2));
-        let lookup = |uv: DVec2| {
-            let (x, y) = (uv.x * width as f64 - 0.5, uv.y * height as f64 - 0.5);
-            let (x0, y0) = (x.floor(), y.floor());
-            let (s, t) = (x - x0, y - y0);
-            let texel = |dx: usize, dy: usize| {
-                let (x, y) =
-                    ((x0 as usize + dx).min(width - 1), (y0 as usize + dy).min(height - 1));
-                3.0 * f64::from(texels[y * width + x][1]) - 1.0
-            };
-            (1.0 - s) * (1.0 - t) * texel(0, 0)
-                + s * (1.0 - t) * texel(1, 0)
-                + (1.0 - s) * t * texel(0, 1)
-                + s * t * texel(1, 1)
-        };
-        for (triangle, corners) in [[0, 1, 2], [1, 3, 2]].iter().enumerate() {
-            for weights in [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.6, 0.4]] {
-                let uv: DVec2 = (0..3).map(|k| weights[k] * mesh.uvs[3 * triangle + k]).sum();
-                let expected: f64 =
-                    (0..3).map(|k| weights[k] * f64::from(original[corners[k]][1])).sum();
-                assert!((lookup(uv) - expected).abs() < 1e-6, "{uv}");
-            }
-        }
-    }
-
-    #[test]
     fn ply_files_are_read_back() {
         let mesh = Triangles {
             positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
             normals: vec![DVec3::Z, DVec3::ZERO, 2.0 * DVec3::Z],
             uvs: vec![DVec2::ZERO, DVec2::X, DVec2::Y],
-            colours: vec![],
+            more_uvs: vec![vec![DVec2::ONE; 3], vec![DVec2::X, DVec2::Y, DVec2::NEG_Y]],
+            tangents: vec![DVec4::new(0.6, 0.8, 0.0, -1.0); 3],
+            colours: vec![[0.1, 0.2, 0.3, 0.4], [1.0; 4], [0.0; 4]],
             triangles: vec![[0, 1, 2]],
         };
-        let read = lightbound_pbrt::ply::read_with("a.ply".as_ref(), |_| Ok(mesh.ply())).unwrap();
+        let names = ["color", "alpha", "uv2", "uv3"].map(String::from);
+        let read = |colours: VertexColours| {
+            let ply = mesh.ply(colours);
+            lightbound_pbrt::ply::parse(&ply, "a.ply".as_ref(), &names).unwrap()
+        };
+        assert!(read(VertexColours::NONE).attributes.len() == 1);
+        let read = read(VertexColours { rgb: None, alpha: None });
+        let attributes = format!("{:?}", read.attributes);
+        for part in [
+            "\"color\", Colours([Vec3(0.1, 0.2, 0.3), Vec3(1.0, 1.0, 1.0), Vec3(0.0, 0.0, 0.0)])",
+            "\"alpha\", Numbers([0.4, 1.0, 0.0])",
+            "\"uv2\", Coordinates([Vec2(1.0, 0.0), Vec2(0.0, 1.0), Vec2(0.0, -1.0)])",
+        ] {
+            assert!(attributes.contains(part), "{attributes}");
+        }
+        assert_eq!((read.attributes.len(), read.tangents.len()), (3, 3));
+        assert_eq!(read.tangents[2].to_array(), [0.6, 0.8, 0.0, -1.0]);
         assert_eq!(read.positions[1].to_array(), [1.0, 0.0, 0.0]);
         assert!(read.normals.iter().all(|n| n.to_array() == [0.0, 0.0, 1.0]));
         assert_eq!((read.uvs[2].to_array(), read.triangles), ([0.0, 1.0], vec![[0, 1, 2]]));

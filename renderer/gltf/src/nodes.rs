@@ -40,7 +40,7 @@ fn roots(document: &Document, scene: Option<&str>) -> Result<Vec<usize>, SceneEr
         }
         None => root.scene.unwrap_or(0),
     };
-    if root.scenes.is_empty() && scene.is_none() {
+    if root.scenes.is_empty() && scene.is_none() && root.scene.is_none() {
         // A library of nodes: those without a parent.
         let mut is_child = vec![false; root.nodes.len()];
         for child in root.nodes.iter().flat_map(|node| &node.children) {

@@ -5,13 +5,12 @@ use crate::animation::Pose;
 use crate::document::{Document, label};
 use crate::files::file_name;
 use crate::materials::{self, Translated, VertexColours};
-use crate::mesh::{self, Joints, Triangles};
+use crate::mesh::{self, Joints, Needs, Triangles};
 use crate::nodes::{Nodes, instances, node_label};
 use crate::schema::Primitive;
 use crate::textures::Context;
 use crate::view::clean;
-use glam::{DAffine2, DAffine3, DMat4, DVec3};
-use lightbound_image::write::encode_pfm;
+use glam::{DAffine3, DMat4, DVec3};
 use lightbound_pbrt::SceneError;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -27,8 +26,8 @@ pub(crate) struct Shapes {
     pub has_lamps: bool,
     /// Whether some contain a medium.
     pub has_media: bool,
-    /// Materials without colours of vertices.
-    materials: HashMap<Option<usize>, Translated>,
+    /// Materials, for the colours of vertices that they were translated for.
+    materials: HashMap<Option<usize>, Vec<(VertexColours, Translated)>>,
     /// Meshes with one shape for each primitive: text and bounding box.
     meshes: HashMap<MeshUse, (String, Option<[DVec3; 2]>)>,
 }
@@ -38,6 +37,12 @@ pub(crate) struct Shapes {
 struct MeshUse {
     mesh: usize,
     node: Option<usize>,
+}
+
+/// Where a node has a mesh.
+struct Placement {
+    node: usize,
+    transform: DAffine3,
 }
 
 impl Shapes {
@@ -50,8 +55,8 @@ impl Shapes {
     ) -> Result<Shapes, SceneError> {
         let variant = variant(context.document, options)?;
         let mut shapes = Shapes::default();
-        // Transforms of each mesh, in order of first appearance.
-        let mut uses: Vec<(MeshUse, usize, Vec<DAffine3>)> = Vec::new();
+        // Uses of each mesh, in order of first appearance.
+        let mut uses: Vec<(MeshUse, Vec<Placement>)> = Vec::new();
         for &node in &nodes.order {
             let document = &*context.document;
             let root = &document.root;
@@ -72,9 +77,12 @@ impl Shapes {
                 Some(instances) => instances.into_iter().map(|local| world * local).collect(),
                 None => vec![world],
             };
-            let transforms: Vec<DAffine3> =
-                transforms.into_iter().filter(|t| t.matrix3.determinant() != 0.0).collect();
-            if transforms.is_empty() {
+            let placements: Vec<Placement> = transforms
+                .into_iter()
+                .filter(|t| t.matrix3.determinant() != 0.0)
+                .map(|transform| Placement { node, transform })
+                .collect();
+            if placements.is_empty() {
                 let message = format!(
                     "{}: {user} has a scale of 0, or no instances",
                     document.path.display()
@@ -82,20 +90,20 @@ impl Shapes {
                 context.diagnostics.warn(None, message, "it is invisible")?;
                 continue;
             }
-            match uses.iter_mut().find(|(other, ..)| *other == key) {
-                Some((.., all)) => all.extend(transforms),
-                None => uses.push((key, node, transforms)),
+            match uses.iter_mut().find(|(other, _)| *other == key) {
+                Some((_, all)) => all.extend(placements),
+                None => uses.push((key, placements)),
             }
         }
-        for (key, node, transforms) in uses {
-            shapes.mesh(context, nodes, poses, variant, key, node)?;
-            shapes.place(context.document, key, &transforms);
+        for (key, placements) in uses {
+            shapes.mesh(context, nodes, poses, variant, key, placements[0].node)?;
+            shapes.place(context.document, key, &placements);
         }
         Ok(shapes)
     }
 
-    /// Writes a mesh at its transforms.
-    fn place(&mut self, document: &Document, key: MeshUse, transforms: &[DAffine3]) {
+    /// Writes a mesh where nodes have it.
+    fn place(&mut self, document: &Document, key: MeshUse, placements: &[Placement]) {
         let (text, bounds) = &self.meshes[&key];
         if text.is_empty() {
             return;
@@ -103,23 +111,30 @@ impl Shapes {
         let name = document.root.meshes[key.mesh].name.as_deref();
         let element = label("mesh", key.mesh, name);
         let mut written = format!("# {}\n", comment(&element));
-        if let [transform] = transforms {
-            let _ = writeln!(written, "AttributeBegin\n{}", matrix(*transform));
+        let begin = |placement: &Placement| {
+            let node = &document.root.nodes[placement.node];
+            let name = node.name.as_deref().filter(|name| !name.is_empty());
+            let name = name.map(|name| {
+                let name = name.replace(|c: char| c.is_control() || "\"\\".contains(c), "_");
+                format!("Attribute \"shape\" \"string name\" \"{name}\"\n")
+            });
+            let name = name.unwrap_or_default();
+            format!("AttributeBegin\n{name}{}\n", matrix(placement.transform))
+        };
+        if let [placement] = placements {
+            written += &begin(placement);
             written += text;
             written += "AttributeEnd\n\n";
         } else {
             let object = format!("mesh{}", key.mesh);
             let _ = writeln!(written, "ObjectBegin \"{object}\"\n{text}ObjectEnd");
-            for transform in transforms {
-                let _ = writeln!(
-                    written,
-                    "AttributeBegin\n{}\nObjectInstance \"{object}\"\nAttributeEnd",
-                    matrix(*transform)
-                );
+            for placement in placements {
+                written += &begin(placement);
+                let _ = writeln!(written, "ObjectInstance \"{object}\"\nAttributeEnd");
             }
             written.push('\n');
         }
-        for transform in transforms {
+        for Placement { transform, .. } in placements {
             let Some([min, max]) = bounds else { continue };
             for corner in 0..8 {
                 let pick =
@@ -188,33 +203,24 @@ impl Shapes {
             Some(index) => Some(document.get(&document.root.materials, "material", index, name)?),
             None => None,
         };
-        let coordinates = schema.and_then(materials::uses);
+        let needs = Needs {
+            coordinates: schema.map(materials::uses).unwrap_or_default(),
+            tangents: schema.is_some_and(materials::needs_tangents),
+        };
+        let has_opacity = schema.is_some_and(materials::has_opacity);
         let is_lamp = schema.is_some_and(materials::is_lamp);
-        let triangles = mesh::read(
-            document,
-            primitive,
-            name,
-            weights,
-            joints,
-            coordinates.unwrap_or((0, DAffine2::IDENTITY)),
-            context.diagnostics,
-        )?;
+        let triangles =
+            mesh::read(document, primitive, name, weights, joints, &needs, context.diagnostics)?;
         let Some(mut triangles) = triangles.filter(|triangles| !triangles.is_empty()) else {
             return Ok(());
         };
         let stem = context.files.stems.unique(file);
-        if coordinates.is_some() && triangles.uvs.is_empty() {
-            let message = format!(
-                "{}: {name} has a textured material, but no texture coordinates",
-                context.document.path.display()
-            );
-            context.diagnostics.warn(None, message, "default coordinates of each triangle")?;
-        }
-        let colours = vertex_colours(context, &mut triangles, coordinates.is_some(), name, &stem)?;
-        let translated = match (&colours, self.materials.get(&material)) {
-            (None, Some(translated)) => translated.clone(),
-            _ => {
-                let translated = materials::translate(context, material, colours.as_ref())?;
+        let colours = vertex_colours(&mut triangles, has_opacity);
+        let known = self.materials.entry(material).or_default();
+        let translated = match known.iter().find(|(other, _)| *other == colours) {
+            Some((_, translated)) => translated.clone(),
+            None => {
+                let translated = materials::translate(context, material, colours)?;
                 let path = context.document.path.display();
                 let element = material.map_or("the default material".into(), |index| {
                     let name = context.document.root.materials[index].name.as_deref();
@@ -222,9 +228,7 @@ impl Shapes {
                 });
                 let origin = format!("{path}: {element}");
                 self.parts.push((origin, format!("{}\n", translated.text)));
-                if colours.is_none() {
-                    self.materials.insert(material, translated.clone());
-                }
+                known.push((colours, translated.clone()));
                 translated
             }
         };
@@ -234,7 +238,7 @@ impl Shapes {
             let [low, high] = bounds.unwrap_or([*p, *p]);
             *bounds = Some([low.min(*p), high.max(*p)]);
         }
-        let file = context.files.add(&format!("{stem}.ply"), triangles.ply());
+        let file = context.files.add(&format!("{stem}.ply"), triangles.ply(colours));
         text.push_str("AttributeBegin\n");
         let _ = writeln!(text, "NamedMaterial \"{}\"", translated.name);
         if let Some(light) = &translated.light {
@@ -250,41 +254,20 @@ impl Shapes {
     }
 }
 
-/// Returns the colours of vertices for a material: none if they are white. Those of a material
-/// without textures become an image, at coordinates of their own.
-fn vertex_colours(
-    context: &mut Context,
-    triangles: &mut Triangles,
-    has_textures: bool,
-    name: &str,
-    stem: &str,
-) -> Result<Option<VertexColours>, SceneError> {
-    let Some(&first) = triangles.colours.first() else { return Ok(None) };
-    let path = context.document.path.display();
-    if triangles.colours.iter().any(|colour| colour[3] < 1.0) {
-        let message = format!("{path}: {name} has vertex colours with an opacity");
-        context.diagnostics.warn(None, message, "the opacity of the material alone")?;
+/// Clamps the colours of vertices, and returns what a material needs to know of them. Opacities
+/// count if the material `has_opacity`.
+fn vertex_colours(triangles: &mut Triangles, has_opacity: bool) -> VertexColours {
+    let colours = &mut triangles.colours;
+    for colour in colours.iter_mut() {
+        *colour = colour.map(|x| x.clamp(0.0, 1.0));
+        if !has_opacity {
+            colour[3] = 1.0;
+        }
     }
-    let rgb = |[r, g, b, _]: [f32; 4]| [r, g, b].map(|x| x.clamp(0.0, 1.0));
-    triangles.colours.iter_mut().for_each(|colour| {
-        let [r, g, b] = rgb(*colour);
-        *colour = [r, g, b, 1.0];
-    });
-    if triangles.colours.iter().all(|&colour| rgb(colour) == rgb(first)) {
-        let first = rgb(first);
-        return Ok((first != [1.0; 3]).then_some(VertexColours::Constant(first)));
-    }
-    if has_textures {
-        let message = format!("{path}: {name} has vertex colours and a textured material");
-        context.diagnostics.warn(None, message, "the textures without vertex colours")?;
-        return Ok(None);
-    }
-    let (width, height, texels) = triangles.bake_colours();
-    // Rows of an image start at the top.
-    let samples: Vec<f32> =
-        texels.chunks(width).rev().flatten().flat_map(|&[r, g, b, _]| [r, g, b]).collect();
-    let bytes = encode_pfm(width as u32, height as u32, 3, &samples);
-    Ok(Some(VertexColours::Image(context.files.add(&format!("{stem}-colours.pfm"), bytes))))
+    let Some(&[r, g, b, a]) = colours.first() else { return VertexColours::NONE };
+    let have_colour = colours.iter().all(|colour| colour[..3] == [r, g, b]);
+    let have_opacity = colours.iter().all(|colour| colour[3] == a);
+    VertexColours { rgb: have_colour.then_some([r, g, b]), alpha: have_opacity.then_some(a) }
 }
 
 /// Returns the index of the variant that the options select.

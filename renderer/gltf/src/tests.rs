@@ -11,7 +11,9 @@ use std::path::Path;
 ///
 /// Accessors: 0 positions, 1 normals, 2 indices, 3 a strip of indices, 4 texture coordinates,
 /// 5 colours, 6 keyframes at 0 and 2 s, 7 translations 0 and (4, 0, 0), 8 offsets (0, 0, 1) of a
-/// morph target, 9 joints, 10 weights, 11 translations of two instances.
+/// morph target, 9 joints, 10 weights, 11 translations of two instances, 12 a second set of texture
+/// coordinates, turned by a quarter, 13 tangents along −y with the sign −1, 14 colours with an opacity
+/// of x from 0 to 1, 15 mirrored texture coordinates.
 fn document(rest: &str) -> String {
     let mut bytes = Vec::new();
     let mut views = Vec::new();
@@ -44,6 +46,11 @@ fn document(rest: &str) -> String {
     add([0u8, 1, 0, 0].repeat(4), 5121, "VEC4", 4);
     add(floats(&[0.5, 0.5, 0.0, 0.0].repeat(4)), 5126, "VEC4", 4);
     add(floats(&[-3.0, 0.0, 0.0, 3.0, 0.0, 0.0]), 5126, "VEC3", 2);
+    add(floats(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]), 5126, "VEC2", 4);
+    add(floats(&[0.0, -1.0, 0.0, -1.0].repeat(4)), 5126, "VEC4", 4);
+    let opacities = [0.0, 1.0, 1.0, 0.0].map(|a| [1.0, 0.5, 0.25, a]);
+    add(floats(opacities.as_flattened()), 5126, "VEC4", 4);
+    add(floats(&[1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]), 5126, "VEC2", 4);
     format!(
         r#"{{"asset":{{"version":"2.0"}},
             "buffers":[{{"byteLength":{},"uri":"data:application/octet-stream;base64,{}"}}],
@@ -174,6 +181,218 @@ fn vertex_colours_are_interpolated() {
     assert_near(mean_pixel(&json, &Options::default()), expected, 0.05);
 }
 
+/// A directional light of π lx, so that a white surface has the value 1, and a camera.
+const LIT: &str = r#""nodes":[{"mesh":0},{"camera":0,"translation":[0,0,4]},
+    {"extensions":{"KHR_lights_punctual":{"light":0}}}],
+    "extensions":{"KHR_lights_punctual":{"lights":[
+    {"type":"directional","intensity":3.14159265}]}}"#;
+
+/// Parameters of a material without reflections at its surface.
+const MATTE: &str = r#""extensions":{"KHR_materials_specular":{"specularFactor":0}}"#;
+
+#[test]
+fn vertex_colours_multiply_textures() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
+        "COLOR_0":14},"indices":2,"material":0}]}]"#;
+    let rest = format!(
+        r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],
+        "materials":[{{"pbrMetallicRoughness":{{"metallicFactor":0,
+        "baseColorFactor":[1,1,1,0.5],"baseColorTexture":{{"index":0}}}},{MATTE}}}]"#,
+        png_of([255, 0, 255, 255], [255, 255, 0, 255])
+    );
+    let json = document(&format!("{mesh},{CAMERA},{LIT},{rest}"));
+    // The mean of the texture is (1, ½, ½), and that of the colours (1, ½, ¼).
+    assert_near(mean_pixel(&json, &Options::default()), [1.0, 0.25, 0.125], 0.03);
+    let (translation, _) = translated(&json, &Options::default()).unwrap();
+    assert!(!translation.text().contains("\"attribute\""), "all vertices have the same colour");
+    // Red, green, blue and white at the vertices.
+    let varying = json.replace("\"COLOR_0\":14", "\"COLOR_0\":5");
+    let text = text(&varying, &Options::default());
+    assert!(text.contains("\"spectrum\" \"attribute\" \"string attribute\" \"color\""), "{text}");
+    let f = 4.0 * 0.1f32.tan();
+    let expected = [0.5, 0.5 * f / 3.0, 0.25];
+    assert_near(mean_pixel(&varying, &Options::default()), expected, 0.1);
+}
+
+#[test]
+fn opacities_of_vertices_blend() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
+        "COLOR_0":14},"indices":2,"material":0}]}]"#;
+    let material = |mode: &str, texture: &str| {
+        format!(
+            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],
+            "materials":[{{"alphaMode":"{mode}","pbrMetallicRoughness":{{"metallicFactor":0,
+            "baseColorFactor":[1,1,1,0.5]{texture}}},{MATTE}}}]"#,
+            png_of([255, 255, 255, 255], [255, 255, 255, 0])
+        )
+    };
+    let json = |mode: &str, texture: &str| {
+        document(&format!("{mesh},{CAMERA},{LIT},{}", material(mode, texture)))
+    };
+    // An opacity of x/2 has the mean ¼; the environment is black.
+    let plain = json("BLEND", "");
+    assert_near(mean_pixel(&plain, &Options::default()), [0.25, 0.125, 0.0625], 0.1);
+    // With the texture only for x < ½, where it is 1 in the middle of its texel.
+    let textured = json("BLEND", r#","baseColorTexture":{"index":0}"#);
+    let text = text(&textured, &Options::default());
+    assert!(text.contains("\"texture scale\" \"material0.alpha\""), "{text}");
+    let [r, g, b] = mean_pixel(&textured, &Options::default());
+    assert!(r > 0.03 && r < 0.12 && (g - 0.5 * r).abs() < 0.01 && b < g, "{r} {g} {b}");
+    assert!(!self::text(&json("OPAQUE", ""), &Options::default()).contains("alpha"));
+    let (_, warnings) = translated(&json("MASK", ""), &Options::default()).unwrap();
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(warning.contains("masks what has different opacities at vertices"), "{warning}");
+}
+
+#[test]
+fn textures_have_coordinates_of_their_own() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
+        "TEXCOORD_1":12},"indices":2,"material":0}]}]"#;
+    let material = |info: &str| {
+        format!(
+            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0,"sampler":0}}],
+            "samplers":[{{"magFilter":9728}}],
+            "materials":[{{"emissiveTexture":{{"index":0}},"emissiveFactor":[0,0,1],
+            "pbrMetallicRoughness":{{"metallicFactor":0,"baseColorTexture":{info}}},{MATTE}}}]"#,
+            png_of([255, 0, 0, 255], [0, 255, 0, 255])
+        )
+    };
+    let lit = LIT.replace("\"translation\":[0,0,4]", "\"translation\":[0,0.5,8]");
+    let pixel = |info: &str| {
+        let json = document(&format!("{mesh},{CAMERA},{lit},{}", material(info)));
+        mean_pixel(&json, &Options::default())
+    };
+    // Both coordinates have u along −y: below y = 0, the image is green, and above red. The camera
+    // sees y from −0.3 to 1.3.
+    let rotated = r#"{"index":0,"extensions":{"KHR_texture_transform":
+        {"rotation":1.5707963267948966,"offset":[0,1]}}}"#;
+    let [set, turned] = [r#"{"index":0,"texCoord":1}"#, rotated].map(pixel);
+    for (a, b) in std::iter::zip(set, turned) {
+        assert!((a - b).abs() < 0.02, "{set:?} {turned:?}");
+    }
+    let own = pixel(r#"{"index":0}"#);
+    assert!((own[0] - own[1]).abs() < 0.02 && (set[0] - set[1]).abs() > 0.2, "{own:?} {set:?}");
+    let missing =
+        document(&format!("{mesh},{CAMERA},{LIT},{}", material(r#"{"index":0,"texCoord":2}"#)));
+    let (_, warnings) = translated(&missing, &Options::default()).unwrap();
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(warning.contains("but no TEXCOORD_2"), "{warning}");
+}
+
+#[test]
+fn lights_and_normal_maps_share_their_coordinates() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
+        "TEXCOORD_1":12},"indices":2,"material":0}]}],"nodes":[{"mesh":0}]"#;
+    let warnings = |set: usize| {
+        let rest = format!(
+            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],"materials":[{{
+            "normalTexture":{{"index":0}},"emissiveFactor":[1,1,1],
+            "emissiveTexture":{{"index":0,"texCoord":{set}}}}}]"#,
+            png()
+        );
+        translated(&document(&format!("{mesh},{rest}")), &Options::default()).unwrap().1
+    };
+    assert!(warnings(0).is_empty());
+    let [warning] = &warnings(1)[..] else { panic!("one warning") };
+    assert!(warning.contains("emitted light with a wrap mode or coordinates of its own"));
+}
+
+/// Returns the mean normal that a document shows.
+fn mean_normal(json: &str) -> [f32; 3] {
+    let text = text(json, &Options::default());
+    let (translation, _) = translated(json, &Options::default()).unwrap();
+    let overrides = Overrides { spp: Some(4), resolution: Some((8, 8)), ..Overrides::default() };
+    let mut diagnostics = Diagnostics::default();
+    let loaded = load_source(&translation.source(), &[], &overrides, &mut diagnostics).unwrap();
+    assert!(diagnostics.warnings().is_empty(), "{:?}\n{text}", diagnostics.warnings());
+    let film = lightbound::film::FilmOptions {
+        features: lightbound::film::FeatureLayers::ALL,
+        ..lightbound::film::FilmOptions::default()
+    };
+    let options = RenderOptions { film, ..RenderOptions::default() };
+    let rendering = render(&loaded.scene, &loaded.settings, &options).unwrap();
+    let normals = rendering.image.features.unwrap().normal;
+    std::array::from_fn(|k| normals.iter().map(|n| n[k]).sum::<f32>() / normals.len() as f32)
+}
+
+#[test]
+fn normal_maps_use_tangents() {
+    // A normal map with normals towards +x, a little towards +y.
+    let map = png_of([218, 153, 218, 255], [218, 153, 218, 255]);
+    let json = |attributes: &str, scale: &str| {
+        document(&format!(
+            r#""meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"NORMAL":1,{attributes}}},
+            "indices":2,"material":0}}]}}],{CAMERA},"nodes":[{{"mesh":0{scale}}},
+            {{"camera":0,"translation":[0,0,4]}}],
+            "images":[{{"uri":"{map}"}}],"textures":[{{"source":0}}],
+            "materials":[{{"normalTexture":{{"index":0}}}}]"#
+        ))
+    };
+    let n = [0.709, 0.2, 0.709].map(|x: f32| x / (2.0f32 * 0.709 * 0.709 + 0.04).sqrt());
+    let own = r#""TEXCOORD_0":4"#;
+    assert_near(mean_normal(&json(own, "")), n, 0.02);
+    // Mirrored texture coordinates, u along −x: computed tangents have the sign −1.
+    let mirrored = r#""TEXCOORD_0":15"#;
+    assert_near(mean_normal(&json(mirrored, "")), [-n[0], n[1], n[2]], 0.02);
+    // Given tangents are along −y, and bitangents, −(z × −y), along −x.
+    let given = r#""TEXCOORD_0":4,"TANGENT":13"#;
+    assert_near(mean_normal(&json(given, "")), [-n[1], -n[0], n[2]], 0.02);
+    // A reflected node shows a reflection.
+    let reflected = json(given, r#","scale":[-1,1,1]"#);
+    assert_near(mean_normal(&reflected), [n[1], -n[0], n[2]], 0.02);
+}
+
+#[test]
+fn tangents_follow_morph_targets_and_skins() {
+    let tangents = |json: &str| {
+        let (translation, warnings) = translated(json, &Options::default()).unwrap();
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let bytes = &translation.files["mesh0.ply"];
+        let mesh = lightbound_pbrt::ply::parse(bytes, "x.ply".as_ref(), &[]).unwrap();
+        mesh.tangents.iter().map(|t| t.to_array()).collect::<Vec<_>>()
+    };
+    let rest = r#""materials":[{"extensions":{"KHR_materials_anisotropy":
+        {"anisotropyStrength":0.5}}}]"#;
+    let attributes = r#""POSITION":0,"NORMAL":1,"TANGENT":13"#;
+    let morphed = format!(
+        r#""meshes":[{{"weights":[0.5],"primitives":[{{"attributes":{{{attributes}}},
+        "indices":2,"material":0,"targets":[{{"TANGENT":8}}]}}]}}],"nodes":[{{"mesh":0}}],{rest}"#
+    );
+    assert_eq!(tangents(&document(&morphed)), [[0.0, -1.0, 0.5, -1.0]; 4]);
+    let skinned = format!(
+        r#""meshes":[{{"primitives":[{{"attributes":{{{attributes},"JOINTS_0":9,"WEIGHTS_0":10}},
+        "indices":2,"material":0}}]}}],"nodes":[{{"mesh":0,"skin":0}},
+        {{"rotation":[0,0,0.70710678,0.70710678]}}],"skins":[{{"joints":[1,1]}}],{rest}"#
+    );
+    for tangent in tangents(&document(&skinned)) {
+        let expected = [1.0, 0.0, 0.0, -1.0];
+        assert!(tangent.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{tangent:?}");
+    }
+    // Without a normal map and anisotropy, tangents have no effect.
+    let plain = morphed.replace("0.5}}}]", "0}}}]");
+    assert!(tangents(&document(&plain)).is_empty());
+}
+
+#[test]
+fn objects_are_named_after_nodes() {
+    let nodes = r#""nodes":[{"name":"left \"one\"","mesh":0},{"name":"right","mesh":0},
+        {"mesh":0}],"materials":[{}]"#;
+    let json = document(&format!("{SQUARE},{nodes}"));
+    let (translation, _) = translated(&json, &Options::default()).unwrap();
+    let mut diagnostics = Diagnostics::default();
+    let overrides = Overrides::default();
+    let names = |translation: &Translation, diagnostics: &mut Diagnostics| {
+        load_source(&translation.source(), &[], &overrides, diagnostics).unwrap().scene.object_names
+    };
+    let expected = ["left _one_", "right", "mesh0"];
+    assert_eq!(names(&translation, &mut diagnostics), expected);
+    let one =
+        document(&format!(r#"{SQUARE},"nodes":[{{"name":"wheel","mesh":0}}],"materials":[{{}}]"#));
+    let (translation, _) = translated(&one, &Options::default()).unwrap();
+    assert_eq!(names(&translation, &mut diagnostics), ["wheel"]);
+    assert!(diagnostics.warnings().is_empty(), "{:?}", diagnostics.warnings());
+}
+
 #[test]
 fn transforms_instances_and_hierarchies_are_applied() {
     let nodes = r#""nodes":[{"children":[1],"translation":[1,2,3]},
@@ -237,13 +456,18 @@ fn scenes_are_selected() {
     let error = of("5").unwrap_err();
     assert!(error.to_string().contains("has no scene \"5\""), "{error}");
     assert!(error.remedy().unwrap().contains("scene 0 \"full\", scene 1"), "{error:?}");
+    // The document itself names one that it lacks.
+    for scenes in [scenes.into(), scenes.replace("\"scenes\"", "\"unused\"")] {
+        let error = self::error(&document(&format!("{SQUARE},{scenes},\"scene\":4")));
+        assert!(error.to_string().contains("refers to scene 4"), "{error}");
+    }
 }
 
 /// Returns the bounds of the only mesh.
 fn positions(json: &str) -> Vec<[f32; 3]> {
     let (translation, _) = translated(json, &Options::default()).unwrap();
     let [bytes] = translation.files.values().collect::<Vec<_>>()[..] else { panic!("one file") };
-    let mesh = lightbound_pbrt::ply::read_with("x.ply".as_ref(), |_| Ok(bytes.clone())).unwrap();
+    let mesh = lightbound_pbrt::ply::parse(bytes, "x.ply".as_ref(), &[]).unwrap();
     mesh.positions.iter().map(|p| p.to_array()).collect()
 }
 
@@ -268,7 +492,7 @@ fn strips_and_arrays_without_indices_are_triangles() {
     for json in [document(strip), document(fan)] {
         let (translation, _) = translated(&json, &Options::default()).unwrap();
         let bytes = translation.files.values().next().unwrap();
-        let mesh = lightbound_pbrt::ply::read_with("x".as_ref(), |_| Ok(bytes.clone())).unwrap();
+        let mesh = lightbound_pbrt::ply::parse(bytes, "x".as_ref(), &[]).unwrap();
         assert_eq!(mesh.triangles.len(), 2);
         for triangle in mesh.triangles {
             let [a, b, c] = triangle.map(|i| mesh.positions[i as usize]);
@@ -356,10 +580,15 @@ fn variants_and_cameras_are_selected() {
 
 /// A PNG of 2 × 1 pixels, with opacity: red and opaque, green with an opacity of 64/255.
 fn png() -> String {
+    png_of([255, 0, 0, 255], [0, 255, 0, 64])
+}
+
+/// A PNG of two pixels side by side.
+fn png_of(left: [u8; 4], right: [u8; 4]) -> String {
     use image::ImageEncoder;
     let mut file = Vec::new();
     let encoder = image::codecs::png::PngEncoder::new(&mut file);
-    let pixels = [255, 0, 0, 255, 0, 255, 0, 64];
+    let pixels = [left, right].concat();
     encoder.write_image(&pixels, 2, 1, image::ExtendedColorType::Rgba8).unwrap();
     format!("data:image/png;base64,{}", STANDARD.encode(&file))
 }
@@ -417,7 +646,7 @@ fn invalid_documents_are_errors_that_name_the_element() {
         (
             document(&format!(
                 r#"{SQUARE},"nodes":[{{"mesh":0,"skin":0}}],"materials":[{{}}],
-                "skins":[{{"joints":[0],"inverseBindMatrices":12}}]"#
+                "skins":[{{"joints":[0],"inverseBindMatrices":16}}]"#
             ))
             .replace("],\"meshes", r#",{"componentType":5126,"type":"MAT4","count":0}],"meshes"#),
             "skin 0 has 1 joints, but 0 inverse bind matrices",

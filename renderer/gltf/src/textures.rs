@@ -1,8 +1,10 @@
 //! Textures of materials as pbrt textures.
 //!
-//! A mesh has one set of texture coordinates. They are transformed in the mesh by the transform of
-//! the material's most particular texture: the normal map or the image of a light, which have no
-//! mapping in pbrt. Other textures get a mapping relative to it.
+//! The texture coordinates of a mesh are transformed by the transform of the material's most
+//! particular texture: the normal map or the image of a light, which have no mapping in pbrt. Other
+//! textures get a mapping relative to it, if it consists of a scale and an offset. For those with
+//! another set of coordinates, or a relative rotation, vertices have transformed coordinates as an
+//! attribute.
 
 use crate::document::{Document, remedy};
 use crate::files::{Files, Names};
@@ -12,8 +14,45 @@ use glam::{DAffine2, DMat2, DVec2};
 use lightbound_pbrt::{Diagnostics, SceneError};
 use std::fmt::Write;
 
-/// Texture coordinates of a material: their set, and a transform of them.
+/// Texture coordinates: their set, and a transform of them.
 pub(crate) type Coordinates = (usize, DAffine2);
+
+/// Returns the scale and the offset from texture coordinates to others; `None` if these are of
+/// another set, or rotated.
+fn relative(from: &Coordinates, to: &Coordinates) -> Option<DAffine2> {
+    if from.0 != to.0 {
+        return None;
+    }
+    if from.1 == to.1 {
+        return Some(DAffine2::IDENTITY);
+    }
+    let relative = to.1 * from.1.inverse();
+    let off_diagonal = relative.matrix2.x_axis.y.abs().max(relative.matrix2.y_axis.x.abs());
+    (off_diagonal <= 1e-9 && relative.is_finite()).then_some(relative)
+}
+
+/// Returns the texture coordinates that a mesh needs for textures, in the order of their importance:
+/// first those of the surface, then those in attributes. Without textures, there are none.
+pub(crate) fn all_coordinates(textures: &[&TextureInfo]) -> Vec<Coordinates> {
+    let mut all: Vec<Coordinates> = Vec::new();
+    for info in textures {
+        let (set, transform) = coordinates(info);
+        // The surface needs tangents along its coordinates.
+        let is_usable = !all.is_empty() || transform.matrix2.determinant().abs() > 1e-12;
+        if !is_usable {
+            all.push((set, DAffine2::IDENTITY));
+        }
+        if all.iter().all(|from| relative(from, &(set, transform)).is_none()) {
+            all.push((set, transform));
+        }
+    }
+    all
+}
+
+/// Returns the name of the attribute with the texture coordinates at an index after the first.
+pub(crate) fn attribute_name(index: usize) -> String {
+    format!("uv{index}")
+}
 
 /// Returns the set of texture coordinates that a texture uses, and its transform.
 pub(crate) fn coordinates(info: &TextureInfo) -> Coordinates {
@@ -43,7 +82,8 @@ pub(crate) struct MaterialTextures<'a, 'b> {
     pub user: String,
     /// The material in names of textures.
     pub name: String,
-    pub coordinates: Coordinates,
+    /// The texture coordinates of meshes with the material.
+    pub coordinates: Vec<Coordinates>,
     /// Directives that declare the textures.
     pub text: String,
 }
@@ -85,21 +125,12 @@ impl MaterialTextures<'_, '_> {
         let document = &*self.context.document;
         let sampler = document.root.textures[info.index].sampler;
         let sampler = document.sampler(sampler, &self.user)?;
-        let (set, transform) = coordinates(info);
-        if set != self.coordinates.0 {
-            let problem = format!(
-                "has textures with different coordinates, TEXCOORD_{} and TEXCOORD_{set}",
-                self.coordinates.0
-            );
-            self.warn(&problem, "those of the first for both")?;
-        }
-        // From the coordinates of the mesh to those of the texture, with v down, then up.
-        let mut relative = transform * self.coordinates.1.inverse();
-        let off_diagonal = relative.matrix2.x_axis.y.abs().max(relative.matrix2.y_axis.x.abs());
-        if off_diagonal > 1e-9 || !relative.is_finite() {
-            self.warn("has textures that are rotated differently", "no relative rotation")?;
-            relative = DAffine2::IDENTITY;
-        }
+        // From coordinates of the mesh to those of the texture, with v down, then up.
+        let target = coordinates(info);
+        let mut found = (0..).zip(&self.coordinates);
+        let (index, relative) = found
+            .find_map(|(index, from)| Some((index, relative(from, &target)?)))
+            .expect("the coordinates are those of all textures");
         let scale = [relative.matrix2.x_axis.x, relative.matrix2.y_axis.y];
         let offset = [relative.translation.x, 1.0 - relative.translation.y - scale[1]];
         const REPEAT: u32 = 10497;
@@ -112,6 +143,13 @@ impl MaterialTextures<'_, '_> {
             self.warn("has a texture that is clamped along one axis only", "it is repeated")?;
         }
         let mut parameters = String::new();
+        if index > 0 {
+            let name = attribute_name(index);
+            let _ = write!(
+                parameters,
+                " \"string mapping\" \"attribute\" \"string attribute\" \"{name}\""
+            );
+        }
         if clamps == [true; 2] {
             parameters += " \"string wrap\" \"clamp\"";
         }
@@ -221,7 +259,7 @@ impl MaterialTextures<'_, '_> {
     ) -> Result<String, SceneError> {
         let mapped = self.mapped(info)?;
         if !mapped.is_plain {
-            let problem = format!("has {what} with a wrap mode or a transform of its own");
+            let problem = format!("has {what} with a wrap mode or coordinates of its own");
             self.warn(&problem, "it is repeated, with the coordinates of the mesh")?;
         }
         self.file(mapped.image, content, [false; 2])

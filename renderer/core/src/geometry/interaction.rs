@@ -78,7 +78,7 @@ impl Geometry {
         for (lane, (hit, ray)) in hits.clone().enumerate() {
             let primitive = &self.primitives[hit.primitive as usize];
             match &primitive.shape {
-                Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
+                Shape::Mesh(mesh) if hit.instance == Hit::NONE && !mesh.has_tangents() => {
                     input.set(lane, mesh, hit, primitive.normal_sign(), ray.d);
                 }
                 _ => scalar_lanes |= 1 << lane,
@@ -208,7 +208,7 @@ impl InteractionColumns {
 
     /// Returns the point of a lane for texture lookups, without a footprint.
     #[inline]
-    pub fn lookup(&self, lane: usize) -> Lookup {
+    pub fn lookup(&self, lane: usize) -> Lookup<'static> {
         Lookup::at_point(self.p.get(lane), self.ng.get(lane), self.uv.get(lane))
     }
 }

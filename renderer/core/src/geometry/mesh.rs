@@ -5,6 +5,7 @@
 //! are [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
 //! triangles.
 
+use super::attributes::VertexData;
 use super::derivatives::unit_derivative;
 use super::watertight::RayTest;
 use super::{ShapeHit, ShapePoint, SurfaceDerivatives, VertexMotion};
@@ -22,6 +23,8 @@ pub struct Mesh {
     /// Whether triangles are clockwise from the front.
     mirrored: bool,
     motion: Option<Box<VertexMotion>>,
+    /// Tangents and attributes of vertices; `None` if there are none.
+    pub(super) data: Option<Box<VertexData>>,
 }
 
 /// Why the arrays of a mesh are invalid.
@@ -42,7 +45,7 @@ pub enum MeshError {
     /// A per-vertex array is neither empty nor as long as the positions.
     #[error("{count} {attribute} for {vertices} vertices; give one per vertex or none")]
     Length {
-        /// `normals` or `texture coordinates`.
+        /// `normals`, `texture coordinates`, or another.
         attribute: &'static str,
         /// Length of the array.
         count: usize,
@@ -176,7 +179,17 @@ impl Mesh {
         }
         let degenerate_triangles = before - triangles.len();
         let mirrored = false;
-        Ok(Mesh { positions, triangles, normals, uvs, degenerate_triangles, mirrored, motion })
+        let data = None;
+        Ok(Mesh {
+            positions,
+            triangles,
+            normals,
+            uvs,
+            degenerate_triangles,
+            mirrored,
+            motion,
+            data,
+        })
     }
 
     /// Transforms the mesh. The front is preserved even if the transform swaps handedness. Vertices
@@ -194,12 +207,15 @@ impl Mesh {
         if let Some(motion) = &mut self.motion {
             motion.transform(transform);
         }
+        if let Some(data) = &mut self.data {
+            data.transform(transform);
+        }
         let mirrored = self.mirrored != transform.swaps_handedness();
         let before = self.degenerate_triangles;
-        let Mesh { positions, triangles, normals, uvs, motion, .. } = self;
+        let Mesh { positions, triangles, normals, uvs, motion, data, .. } = self;
         let mesh = Mesh::with_motion(positions, triangles, normals, uvs, motion)?;
         let degenerate_triangles = before + mesh.degenerate_triangles;
-        Ok(Mesh { degenerate_triangles, mirrored, ..mesh })
+        Ok(Mesh { degenerate_triangles, mirrored, data, ..mesh })
     }
 
     /// Returns the vertex positions, at the start of a motion.
@@ -257,6 +273,7 @@ impl Mesh {
             degenerate_triangles: 0,
             mirrored: self.mirrored,
             motion: self.motion.as_ref().map(|motion| Box::new(motion.extract(indices))),
+            data: self.data.as_ref().map(|data| Box::new(data.extract(indices))),
         }
     }
 
@@ -338,6 +355,12 @@ impl Mesh {
         (!self.uvs.is_empty()).then(|| corners(&self.uvs, self.triangles[element as usize]))
     }
 
+    /// Returns the texture coordinates of the vertices of a triangle, or default ones.
+    #[inline(always)]
+    pub(super) fn uvs_or_default(&self, element: u32) -> [Vec2; 3] {
+        self.vertex_uvs(element).unwrap_or(DEFAULT_UVS)
+    }
+
     pub(super) fn aabb(&self, element: u32) -> Aabb {
         match &self.motion {
             None => Aabb::around(self.vertices(element)),
@@ -356,7 +379,11 @@ impl Mesh {
 
     pub(super) fn point(&self, element: u32, u: f32, v: f32, time: f32) -> ShapePoint {
         let triangle = self.triangle(element, time);
-        triangle.point(u, v, triangle.normal())
+        let point = triangle.point(u, v, triangle.normal());
+        match self.tangent(element, u, v).map(|tangent| tangent.truncate()) {
+            None | Some(Vec3::ZERO) => point,
+            Some(tangent) => ShapePoint { dpdu: tangent, ..point },
+        }
     }
 
     pub(super) fn derivatives(
@@ -382,7 +409,7 @@ impl Mesh {
         TriangleVertices {
             p: self.vertices_at(element, time),
             n: self.vertex_normals_at(element, time).unwrap_or(NO_NORMALS),
-            uv: self.vertex_uvs(element).unwrap_or(DEFAULT_UVS),
+            uv: self.uvs_or_default(element),
             winding: self.winding(),
         }
     }

@@ -9,6 +9,7 @@
 //! where single precision is finest; it is 0 unless the scene is far away. Only shaders and the
 //! film's positions see world space.
 
+mod attributes;
 mod bilinear;
 mod curve;
 mod cylinder;
@@ -38,6 +39,7 @@ use lightbound_shader::{Shader, VectorFact};
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use attributes::{AttributeId, AttributePoint, AttributeSet, AttributeValues};
 pub use bilinear::BilinearMesh;
 pub use curve::{CurveBasis, CurveError, CurveKind, CurveStyle, Curves, MAX_SPLIT_DEPTH};
 pub use cylinder::Cylinder;
@@ -231,7 +233,8 @@ pub struct ShapePoint {
     pub ns: Vec3,
     /// Texture coordinates.
     pub uv: Vec2,
-    /// Derivative of the position with respect to u; zero if undefined.
+    /// Derivative of the position with respect to u, or a direction that tangents of vertices
+    /// replace it by, as pbrt's `shading.dpdu`; zero if undefined.
     pub dpdu: Vec3,
     /// Maximum absolute coordinate of the operands from which `p` is computed, the scale of its
     /// rounding error.
@@ -251,7 +254,8 @@ pub struct Surface {
     pub p: Vec3,
     /// Geometric normal, unit, on the front of the shape after `ReverseOrientation`.
     pub ng: Vec3,
-    /// Shading frame; `n` is on the side of `ng`, `t` along ∂p/∂u.
+    /// Shading frame; `n` is on the side of `ng`, `t` along ∂p/∂u, or the tangents of
+    /// vertices.
     pub frame: Frame,
     /// Texture coordinates.
     pub uv: Vec2,
@@ -323,7 +327,7 @@ impl Surface {
     }
 
     /// Returns the point for texture lookups, without a footprint.
-    pub fn lookup(&self) -> Lookup {
+    pub fn lookup(&self) -> Lookup<'static> {
         Lookup::at_point(self.p, self.ng, self.uv)
     }
 }
@@ -580,7 +584,8 @@ impl Geometry {
             true => point.p,
             false => render_position(point.p, self.origin),
         };
-        let a = alpha.float(&Lookup::at_point(p, point.ng, point.uv));
+        let attributes = prim.shape.attribute_point(element, coordinates);
+        let a = alpha.float(&Lookup { attributes, ..Lookup::at_point(p, point.ng, point.uv) });
         if a >= 1.0 {
             return true;
         }

@@ -12,7 +12,7 @@ pub(super) fn resolve_mix(scene: &Scene, hit: &Hit, d: Vec3, u: &mut f32) -> u32
     let mut material = scene.geometry.primitives[hit.primitive as usize].material;
     while let Material::Mix { materials, amount } = &scene.materials[material as usize] {
         let surface = scene.geometry.surface(hit, d);
-        let lookup = scene.lookup(hit, d, &surface, amount.needs_footprint());
+        let lookup = scene.lookup(hit, d, &surface, amount.needs());
         let amount = amount.float(&lookup).clamp(0.0, 1.0);
         let second = *u < amount;
         material = materials[usize::from(second)];

@@ -186,11 +186,11 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
     ///
     /// [`Geometry::shader_positions`]: crate::geometry::Geometry::shader_positions
     #[inline]
-    pub fn set_material(
+    pub fn set_material<'l>(
         &mut self,
         row: usize,
         (instance, nm): (&ShaderInstance, Option<f32>),
-        lookup: impl FnOnce() -> Lookup,
+        lookup: impl FnOnce() -> Lookup<'l>,
         n: Vec3,
         positions: impl FnOnce() -> [Vec3; 2],
     ) {

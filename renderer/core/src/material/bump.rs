@@ -3,14 +3,14 @@
 //! Conventions follow pbrt-v4 (`BumpMap` and `NormalMap` in `materials.h`). A displacement h moves
 //! the surface along its shading normal n. The tangents of the displaced surface are
 //! ∂p/∂u + ∂h/∂u n + h ∂n/∂u and its counterpart along v, where ∂h/∂u is a forward difference. A
-//! normal map has normals in the shading frame.
+//! normal map has normals in the shading frame, with y along the bitangent.
 //!
 //! Invariant: frames are orthonormal and right-handed, with normals on the side of the geometric
 //! normal.
 
 use super::ShaderNormal;
 use crate::geometry::{Surface, SurfaceDerivatives};
-use crate::texture::{Lookup, Param, Texels, WrapMode};
+use crate::texture::{Lookup, LookupNeeds, Param, Texels, WrapMode};
 use lightbound_image::Image;
 use lightbound_math::{Frame, Vec2, Vec3};
 use std::sync::Arc;
@@ -20,24 +20,39 @@ use std::sync::Arc;
 pub enum BumpMap {
     /// Displacement along the shading normal, in units of render space.
     Displacement(Param),
-    /// An image of normals n in the shading frame, stored as (n + 1) / 2 in linear RGB. It is
-    /// repeated.
+    /// An image of normals n in the frame of tangent, bitangent and shading normal, stored as
+    /// (n + 1) / 2 in linear RGB. It is repeated.
     Normals(Arc<Image>),
     /// A function of the material's shader.
     Shader(Arc<ShaderNormal>),
 }
 
 impl BumpMap {
+    /// Returns what lookups of textures need.
+    pub fn needs(&self) -> LookupNeeds {
+        match self {
+            BumpMap::Displacement(height) => height.needs(),
+            BumpMap::Normals(_) => LookupNeeds::NONE,
+            BumpMap::Shader(normal) => normal.needs(),
+        }
+    }
+
     /// Returns the perturbed shading frame of a surface with these derivatives. It is that of the
-    /// surface where the perturbation is undefined. `positions` are those for shaders, in world
-    /// space and in object space.
+    /// surface where the perturbation is undefined. `bitangent_sign` is that of the
+    /// [hit](crate::geometry::Geometry::bitangent_sign), and `positions` are those for shaders, in
+    /// world space and in object space.
     pub fn frame(
         &self,
         surface: &Surface,
+        bitangent_sign: f32,
         derivatives: &SurfaceDerivatives,
         lookup: &Lookup,
         positions: impl FnOnce() -> [Vec3; 2],
     ) -> Frame {
+        let from_tangents = |n: Vec3| {
+            let n = Vec3::new(n.x, bitangent_sign * n.y, n.z);
+            (surface.frame.to_world(n), surface.frame.t)
+        };
         let (n, tangent) = match self {
             BumpMap::Displacement(height) => {
                 displaced_normal(height, &surface.frame, derivatives, lookup)
@@ -47,12 +62,9 @@ impl BumpMap {
                 let texels = Texels::new(size, WrapMode::Repeat, |x, y| image.rgb(x, y));
                 // Rows start at the top, v at the bottom.
                 let encoded = texels.bilinear(Vec2::new(lookup.uv.x, 1.0 - lookup.uv.y));
-                (surface.frame.to_world(2.0 * encoded - 1.0), surface.frame.t)
+                from_tangents(2.0 * encoded - 1.0)
             }
-            BumpMap::Shader(normal) => {
-                let n = normal.at(surface, positions());
-                (surface.frame.to_world(n), surface.frame.t)
-            }
+            BumpMap::Shader(normal) => from_tangents(normal.at(surface, lookup, positions())),
         };
         let Some(n) = n.as_dvec3().try_normalize() else { return surface.frame };
         let n = n.as_vec3();
@@ -75,8 +87,7 @@ fn displaced_normal(
     let h = height.float(lookup);
     let steps = lookup.footprint.steps();
     let displaced = |dp: Vec3, dn: Vec3, step: f32, axis: Vec2| {
-        let (p, uv) = (lookup.p + step * dp, lookup.uv + step * axis);
-        let shifted = height.float(&Lookup { p, uv, ..*lookup });
+        let shifted = height.float(&lookup.moved(step * dp, step * axis));
         dp + (shifted - h) / step * n + h * dn
     };
     let u = displaced(u, d.dndu, steps.x, Vec2::X);
@@ -108,10 +119,13 @@ mod tests {
     fn bumped(geometry: &Geometry, (u, v): (f32, f32), map: &BumpMap) -> (Surface, Frame) {
         let hit = Hit { t: 1.0, u, v, primitive: 0, element: 0, ..Hit::MISS };
         let surface = geometry.surface(&hit, -Vec3::Z);
-        let frame =
-            map.frame(&surface, &geometry.derivatives(&hit, -Vec3::Z), &surface.lookup(), || {
-                [surface.p; 2]
-            });
+        let frame = map.frame(
+            &surface,
+            geometry.bitangent_sign(&hit),
+            &geometry.derivatives(&hit, -Vec3::Z),
+            &surface.lookup(),
+            || [surface.p; 2],
+        );
         (surface, frame)
     }
 
@@ -278,7 +292,7 @@ mod tests {
                 derivatives.dpdv,
             );
             let lookup = Lookup { footprint, ..surface.lookup() };
-            let n = map.frame(&surface, &derivatives, &lookup, || [surface.p; 2]).n;
+            let n = map.frame(&surface, 1.0, &derivatives, &lookup, || [surface.p; 2]).n;
             let slope = if tilted { 1.0 / step / 2.0 } else { 0.0 };
             assert_near(n, vec3(-slope, 0.0, 1.0).normalize(), 1e-4);
         }

@@ -3,7 +3,7 @@
 
 use super::values::KnownWord;
 use super::{DispersiveIndex, ParameterValues, Setting};
-use crate::texture::{Extents, Lookup, Param};
+use crate::texture::{Extents, Lookup, LookupNeeds, Param};
 use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::{Parameter, Scalar};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub struct ShaderInstance {
     /// it.
     pub eta: f32,
     values: ParameterValues,
-    /// Whether varying parameters depend on the footprint of lookups.
-    needs_footprint: bool,
+    /// What lookups of varying parameters need.
+    needs: LookupNeeds,
     dispersive: Option<DispersiveParameter>,
 }
 
@@ -43,8 +43,8 @@ impl ShaderInstance {
         settings: impl IntoIterator<Item = (&'a Parameter, Setting)>,
     ) -> ShaderInstance {
         let values = ParameterValues::new(settings);
-        let needs_footprint = values.textures().any(|(_, value)| value.needs_footprint());
-        ShaderInstance { shader, eta: 1.0, values, needs_footprint, dispersive: None }
+        let needs = values.needs();
+        ShaderInstance { shader, eta: 1.0, values, needs, dispersive: None }
     }
 
     /// Makes a parameter an index of refraction that depends on the wavelength. For light in RGB,
@@ -99,10 +99,10 @@ impl ShaderInstance {
         self.values.textures().next().is_some()
     }
 
-    /// Returns whether parameters depend on the footprint of lookups.
+    /// Returns what lookups of parameters need.
     #[inline]
-    pub fn needs_footprint(&self) -> bool {
-        self.needs_footprint
+    pub fn needs(&self) -> LookupNeeds {
+        self.needs
     }
 
     /// Returns the index of refraction of the shader, if it depends on the wavelength.

@@ -26,7 +26,7 @@ mod specialization;
 mod specular;
 mod values;
 
-use crate::texture::Param;
+use crate::texture::{LookupNeeds, Param};
 
 pub use bump::BumpMap;
 pub use dispersion::{DispersiveIndex, PathWavelength};
@@ -107,6 +107,20 @@ impl Material {
         match self {
             Material::Surface { bump, .. } => bump.as_ref(),
             Material::Mix { .. } | Material::Interface => None,
+        }
+    }
+
+    /// Returns what lookups of textures need; of a mix, without its materials.
+    pub fn needs(&self) -> LookupNeeds {
+        match self {
+            Material::Surface { specular, scattering, bump } => {
+                let specular = specular.as_ref().map(Specular::needs);
+                let scattering = scattering.as_ref().map(ShaderInstance::needs);
+                let needs = [specular, scattering, bump.as_ref().map(BumpMap::needs)];
+                needs.into_iter().flatten().fold(LookupNeeds::NONE, LookupNeeds::union)
+            }
+            Material::Mix { amount, .. } => amount.needs(),
+            Material::Interface => LookupNeeds::NONE,
         }
     }
 

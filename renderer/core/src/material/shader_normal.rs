@@ -6,6 +6,7 @@
 use super::values::ParameterValues;
 use super::{Program, ProgramError};
 use crate::geometry::{ScratchId, Surface};
+use crate::texture::{Footprint, Lookup, LookupNeeds};
 use lightbound_math::Vec3;
 use lightbound_shader::{
     Batch, Entry, Kernel, Settings, Shader, ShaderKind, Target, Texture, passes,
@@ -68,9 +69,15 @@ impl ShaderNormal {
         Ok(ShaderNormal { kernel, values, textures, scratch: ScratchId::new() })
     }
 
+    /// Returns what lookups of textures need.
+    pub fn needs(&self) -> LookupNeeds {
+        self.values.needs()
+    }
+
     /// Returns the normal at a surface in its shading frame, with the point in world space and in
-    /// object space.
-    pub fn at(&self, surface: &Surface, [world, object]: [Vec3; 2]) -> Vec3 {
+    /// object space. Textures are looked up without a footprint.
+    pub fn at(&self, surface: &Surface, lookup: &Lookup, [world, object]: [Vec3; 2]) -> Vec3 {
+        let lookup = Lookup { footprint: Footprint::POINT, ..*lookup };
         let batch = |ports: usize| Batch::new(self.kernel.target(), ports, 1);
         let create = || NormalScratch {
             inputs: batch(self.kernel.inputs().len()),
@@ -79,7 +86,7 @@ impl ShaderNormal {
         self.scratch.with(create, |NormalScratch { inputs, outputs }| {
             let point = Program::surface_words(world, object, surface.frame.n, surface.uv);
             inputs.set_row(0, 0, &point);
-            self.values.write(&surface.lookup(), |word, words| {
+            self.values.write(&lookup, |word, words| {
                 inputs.set_row(0, point.len() + word, words);
             });
             let textures: Vec<&Texture> = self.textures.iter().map(|texture| &**texture).collect();
@@ -128,7 +135,7 @@ mod tests {
             uv: vec2(0.25, 0.0),
             offset: 0.0,
         };
-        let found = normal.at(&surface, [Vec3::ZERO, vec3(0.0, 3.0, 0.0)]);
+        let found = normal.at(&surface, &surface.lookup(), [Vec3::ZERO, vec3(0.0, 3.0, 0.0)]);
         assert_eq!(found, vec3(0.125, 3.0, 1.0));
     }
 

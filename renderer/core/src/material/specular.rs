@@ -7,7 +7,7 @@
 
 use super::dispersion::{DispersiveIndex, InterfaceSample, PathWavelength};
 use super::{GRAZING_COSINE, fresnel};
-use crate::texture::{Lookup, Param};
+use crate::texture::{Lookup, LookupNeeds, Param};
 use lightbound_math::{Vec3, vec3};
 use std::sync::Arc;
 
@@ -97,17 +97,17 @@ impl Specular {
         }
     }
 
-    /// Returns whether the reflectance depends on the footprint of lookups.
-    pub fn needs_footprint(&self) -> bool {
+    /// Returns what lookups of the reflectance need.
+    pub fn needs(&self) -> LookupNeeds {
         match self {
             Specular::Conductor(conductor) | Specular::CoatedConductor { conductor, .. } => {
                 let Conductor { eta, k, excess } = conductor;
-                [eta, k, excess].into_iter().any(Param::needs_footprint)
+                eta.needs().union(k.needs()).union(excess.needs())
             }
             Specular::Dielectric { .. }
             | Specular::Dispersive { .. }
             | Specular::ThinDielectric { .. }
-            | Specular::Coat { .. } => false,
+            | Specular::Coat { .. } => LookupNeeds::NONE,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Values of the parameters of a shader. A value is a constant or a texture.
 
-use crate::texture::{Lookup, Param};
+use crate::texture::{Lookup, LookupNeeds, Param};
 use lightbound_math::Vec3;
 use lightbound_shader::{Parameter, Scalar};
 
@@ -120,6 +120,12 @@ impl ParameterValues {
     /// Iterates over the parameters that vary: the index of their first word, and their value.
     pub fn textures(&self) -> impl Iterator<Item = (usize, &Param)> {
         self.varying.iter().map(|v| (v.first as usize, &v.value))
+    }
+
+    /// Returns what lookups of the parameters that vary need.
+    pub fn needs(&self) -> LookupNeeds {
+        let needs = self.varying.iter().map(|v| v.value.needs());
+        needs.fold(LookupNeeds::NONE, LookupNeeds::union)
     }
 
     /// Writes the words at a point: calls `set` with the index of the first word and the words.

@@ -12,7 +12,7 @@ use crate::light::Lights;
 use crate::material::{Material, ShaderBinding};
 use crate::medium::Medium;
 use crate::settings::MethodName;
-use crate::texture::{Footprint, Lookup};
+use crate::texture::{Footprint, Lookup, LookupNeeds};
 use lightbound_math::{Frame, Vec3};
 use std::sync::Arc;
 
@@ -60,14 +60,17 @@ impl Scene {
         self.camera.moves() || self.geometry.moves() || self.lights.any_moves()
     }
 
-    /// Returns the point of a hit of a ray of direction `d` for texture lookups, with the footprint
-    /// of a pixel if textures need it. `surface` is that of the hit.
-    pub fn lookup(&self, hit: &Hit, d: Vec3, surface: &Surface, needs_footprint: bool) -> Lookup {
-        let lookup = surface.lookup();
-        if !needs_footprint {
-            return lookup;
+    /// Returns the point of a hit of a ray of direction `d` for texture lookups, with what they
+    /// need. `surface` is that of the hit.
+    pub fn lookup(&self, hit: &Hit, d: Vec3, surface: &Surface, needs: LookupNeeds) -> Lookup<'_> {
+        let mut lookup = surface.lookup();
+        if needs.footprint {
+            lookup.footprint = self.footprint(surface, &self.geometry.derivatives(hit, d));
         }
-        Lookup { footprint: self.footprint(surface, &self.geometry.derivatives(hit, d)), ..lookup }
+        if !needs.attributes.is_empty() {
+            lookup.attributes = self.geometry.attribute_point(hit);
+        }
+        lookup
     }
 
     /// Returns the footprint of a pixel at a surface with these derivatives.
@@ -88,8 +91,10 @@ impl Scene {
         let bump = self.materials[material as usize].bump()?;
         let derivatives = self.geometry.derivatives(hit, d);
         let footprint = self.footprint(surface, &derivatives);
-        let lookup = Lookup { footprint, ..surface.lookup() };
+        let attributes = self.geometry.attribute_point(hit);
+        let lookup = Lookup { footprint, attributes, ..surface.lookup() };
+        let bitangent_sign = self.geometry.bitangent_sign(hit);
         let positions = || self.geometry.shader_positions(hit, surface.p);
-        Some(bump.frame(surface, &derivatives, &lookup, positions))
+        Some(bump.frame(surface, bitangent_sign, &derivatives, &lookup, positions))
     }
 }

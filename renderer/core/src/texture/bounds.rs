@@ -25,6 +25,9 @@ pub enum VolumeTextureError {
     /// A texture needs the texture coordinates of a surface.
     #[error("needs texture coordinates of a surface")]
     Uv,
+    /// A texture needs the vertices of a mesh.
+    #[error("needs attributes of the vertices of a mesh")]
+    Attribute,
     /// A texture needs the normal of a surface.
     #[error("needs the normal of a surface")]
     Normal,
@@ -43,6 +46,11 @@ impl VolumeTextureError {
             VolumeTextureError::Uv => "a point of a medium has none: give the texture \
                  \"string mapping\" \"planar\", \"spherical\" or \"cylindrical\""
                 .into(),
+            VolumeTextureError::Attribute => {
+                "a point of a medium has none: use an \"imagemap\" with \"string mapping\" \
+                 \"planar\", or noise"
+                    .into()
+            }
             VolumeTextureError::Normal => {
                 "a point of a medium has none: replace \"directionmix\" by \"mix\"".into()
             }
@@ -94,7 +102,7 @@ impl ParamBounds {
     }
 
     /// Returns the arguments of a lookup at a point of a volume.
-    pub fn lookup(p: Vec3) -> Lookup {
+    pub fn lookup(p: Vec3) -> Lookup<'static> {
         Lookup::at_point(p, Vec3::Z, Vec2::ZERO)
     }
 }
@@ -106,7 +114,7 @@ impl Node {
             Param::Texture(texture) => &**texture,
         };
         let has_position = |mapping: &Mapping| match mapping {
-            Mapping::Uv { .. } => Err(VolumeTextureError::Uv),
+            Mapping::Uv { .. } | Mapping::Attribute { .. } => Err(VolumeTextureError::Uv),
             Mapping::Planar { .. } | Mapping::Spherical(_) | Mapping::Cylindrical(_) => Ok(()),
         };
         let pair = |a: &Param, b: &Param| Ok(Box::new([Node::new(a)?, Node::new(b)?]));
@@ -137,6 +145,7 @@ impl Node {
             Texture::Mix { a, b, amount } => {
                 Node::Mix(Box::new([Node::new(a)?, Node::new(b)?, Node::new(amount)?]))
             }
+            Texture::Attribute { .. } => return Err(VolumeTextureError::Attribute),
             Texture::DirectionMix { .. } => return Err(VolumeTextureError::Normal),
             Texture::Map(..) => return Err(VolumeTextureError::Unbounded),
         })
@@ -526,5 +535,10 @@ mod tests {
         assert!(error.remedy().contains("planar"));
         let function = flat.map(|x| x);
         assert_eq!(ParamBounds::new(&function).unwrap_err(), VolumeTextureError::Unbounded);
+        let id = crate::geometry::AttributeId::new(0).unwrap();
+        let attribute = Param::Texture(Arc::new(Texture::Attribute { id, default: None }));
+        let error = ParamBounds::new(&attribute).unwrap_err();
+        assert_eq!(error, VolumeTextureError::Attribute);
+        assert!(error.remedy().contains("planar"));
     }
 }

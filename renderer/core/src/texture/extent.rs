@@ -60,10 +60,11 @@ impl Extents {
                 let (a, b, amount) = (self.range(a, uv), self.range(b, uv), self.range(amount, uv));
                 channels(|k| mix_range(channel(a, k), channel(b, k), channel(amount, 0)))
             }
-            // Bilinear functions extrapolate, octaves of noise depend on the footprint, and normals
-            // are unit vectors up to rounding only.
+            // Bilinear functions extrapolate, octaves of noise depend on the footprint, normals are
+            // unit vectors up to rounding only, and meshes may have any attributes.
             Texture::Bilerp(_)
             | Texture::Solid(_)
+            | Texture::Attribute { .. }
             | Texture::DirectionMix { .. }
             | Texture::Map(..) => UNKNOWN_COLOUR,
         }

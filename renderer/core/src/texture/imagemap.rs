@@ -161,7 +161,7 @@ mod tests {
         map(Image::from_f32(width, values.len() as u32 / width, Channels::Grey, values.to_vec()))
     }
 
-    fn at(u: f32, v: f32) -> Lookup {
+    fn at(u: f32, v: f32) -> Lookup<'static> {
         Lookup { uv: Vec2::new(u, v), ..Lookup::ORIGIN }
     }
 

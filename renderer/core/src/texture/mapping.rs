@@ -1,7 +1,9 @@
-//! Texture mappings: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`.
+//! Texture mappings: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`, and further texture
+//! coordinates of meshes.
 
 use super::bounds::transformed;
 use super::{Footprint, Lookup};
+use crate::geometry::{AttributeId, AttributePoint, AttributeSet};
 use lightbound_math::{Aabb, Transform, Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, TAU};
 
@@ -14,6 +16,16 @@ const MAX_ANGLE: f32 = 1.0 + 1e-3;
 pub enum Mapping {
     /// uv · scale + offset.
     Uv {
+        /// Factors of u and v.
+        scale: Vec2,
+        /// Offset of the result.
+        offset: Vec2,
+    },
+    /// uv · scale + offset with texture coordinates of vertices in place of the surface's uv, where
+    /// the mesh has them.
+    Attribute {
+        /// The texture coordinates.
+        id: AttributeId,
         /// Factors of u and v.
         scale: Vec2,
         /// Offset of the result.
@@ -50,6 +62,10 @@ impl Mapping {
     pub fn st(&self, lookup: &Lookup) -> Vec2 {
         match self {
             Mapping::Uv { scale, offset } => lookup.uv * *scale + *offset,
+            Mapping::Attribute { id, scale, offset } => {
+                let uv = lookup.attributes.and_then(|at| at.value(*id));
+                uv.map_or(lookup.uv, Vec3::truncate) * *scale + *offset
+            }
             Mapping::Planar { texture_from_render, s, t, offset } => {
                 let p = texture_from_render.point(lookup.p);
                 Vec2::new(p.dot(*s), p.dot(*t)) + *offset
@@ -78,7 +94,21 @@ impl Mapping {
                 let [a, b] = uv.map(|uv| uv * *scale + *offset);
                 Some([a.min(b), a.max(b)])
             }
-            Mapping::Planar { .. } | Mapping::Spherical(_) | Mapping::Cylindrical(_) => None,
+            Mapping::Attribute { .. }
+            | Mapping::Planar { .. }
+            | Mapping::Spherical(_)
+            | Mapping::Cylindrical(_) => None,
+        }
+    }
+
+    /// Returns the attributes of vertices on which the mapping depends.
+    pub(super) fn attributes(&self) -> AttributeSet {
+        match self {
+            Mapping::Attribute { id, .. } => AttributeSet::of(*id),
+            Mapping::Uv { .. }
+            | Mapping::Planar { .. }
+            | Mapping::Spherical(_)
+            | Mapping::Cylindrical(_) => AttributeSet::EMPTY,
         }
     }
 
@@ -130,6 +160,12 @@ impl Mapping {
         };
         let steps = match self {
             Mapping::Uv { scale, .. } => duv.map(|step| step * *scale),
+            Mapping::Attribute { id, scale, .. } => {
+                let of_mesh = |at: AttributePoint<'_>| duv.map(|step| at.step(*id, step));
+                let has_attribute = |at: &AttributePoint<'_>| at.value(*id).is_some();
+                let steps = lookup.attributes.filter(has_attribute).map(of_mesh);
+                steps.map_or(duv, |steps| steps.map(Vec3::truncate)).map(|step| step * *scale)
+            }
             Mapping::Planar { texture_from_render, s, t, .. } => dp
                 .map(|dp| texture_from_render.vector(dp))
                 .map(|dp| Vec2::new(dp.dot(*s), dp.dot(*t))),
@@ -202,7 +238,8 @@ mod tests {
         };
         for mapping in [uv, planar, Mapping::Spherical(space), Mapping::Cylindrical(space)] {
             for p in [Vec3::new(0.4, 0.7, -0.6), Vec3::new(3.0, 1.0, 0.5)] {
-                let (at, h) = (Lookup { p, n: Vec3::Z, uv: Vec2::new(0.2, 0.6), footprint }, 1e-2);
+                let uv = Vec2::new(0.2, 0.6);
+                let (at, h) = (Lookup { p, uv, footprint, ..Lookup::ORIGIN }, 1e-2);
                 for (axis, step) in mapping.steps(&at).into_iter().enumerate() {
                     let st = |h: f32| {
                         let (p, uv) = (p + h * footprint.dp[axis], at.uv + h * footprint.duv[axis]);
@@ -214,8 +251,7 @@ mod tests {
             }
         }
         // At the pole of a sphere.
-        let at =
-            Lookup { p: space.inverse().point(Vec3::Z), n: Vec3::Z, uv: Vec2::ZERO, footprint };
+        let at = Lookup { p: space.inverse().point(Vec3::Z), footprint, ..Lookup::ORIGIN };
         assert!(Mapping::Spherical(space).steps(&at).iter().all(|step| step.is_finite()));
     }
 }

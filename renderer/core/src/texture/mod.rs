@@ -21,6 +21,7 @@ pub mod shader_texture;
 mod solid;
 mod texels;
 
+use crate::geometry::{AttributeId, AttributePoint, AttributeSet};
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub use texels::WrapMode;
 
 /// The arguments of a texture lookup.
 #[derive(Clone, Copy, Debug)]
-pub struct Lookup {
+pub struct Lookup<'a> {
     /// Position in render space. For the opacity of instanced primitives, the group's space takes
     /// the place of world space.
     pub p: Vec3,
@@ -49,19 +50,67 @@ pub struct Lookup {
     pub uv: Vec2,
     /// Footprint of a pixel; [`Footprint::POINT`] if no texture needs it.
     pub footprint: Footprint,
+    /// Attributes of vertices; `None` without any, or if no texture needs them.
+    pub attributes: Option<AttributePoint<'a>>,
 }
 
-impl Lookup {
-    /// Creates the arguments of a lookup without a footprint.
-    pub const fn at_point(p: Vec3, n: Vec3, uv: Vec2) -> Lookup {
-        Lookup { p, n, uv, footprint: Footprint::POINT }
+impl Lookup<'_> {
+    /// Creates the arguments of a lookup without a footprint and attributes.
+    pub const fn at_point(p: Vec3, n: Vec3, uv: Vec2) -> Self {
+        Lookup { p, n, uv, footprint: Footprint::POINT, attributes: None }
+    }
+
+    /// Returns the lookup displaced by steps of the position and the texture coordinates.
+    pub(crate) fn moved(&self, dp: Vec3, duv: Vec2) -> Self {
+        let attributes = self.attributes.map(|attributes| attributes.moved(duv));
+        Lookup { p: self.p + dp, uv: self.uv + duv, attributes, ..*self }
     }
 }
 
 #[cfg(test)]
-impl Lookup {
+impl Lookup<'_> {
     /// A lookup at the origin of the surface, which faces +z.
-    pub(crate) const ORIGIN: Lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
+    pub(crate) const ORIGIN: Self = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::ZERO);
+}
+
+/// What lookups need besides position, normal and texture coordinates of the surface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LookupNeeds {
+    /// Whether values depend on the footprint of a pixel.
+    pub footprint: bool,
+    /// The attributes of vertices on which values depend.
+    pub attributes: AttributeSet,
+    /// Those of them that have no default.
+    pub required: AttributeSet,
+}
+
+impl LookupNeeds {
+    /// Nothing.
+    pub const NONE: LookupNeeds = LookupNeeds {
+        footprint: false,
+        attributes: AttributeSet::EMPTY,
+        required: AttributeSet::EMPTY,
+    };
+
+    /// Returns whether lookups need nothing else.
+    #[inline]
+    pub fn is_none(self) -> bool {
+        self == LookupNeeds::NONE
+    }
+
+    /// Returns the same for lookups at a point, without a footprint.
+    pub fn at_point(self) -> LookupNeeds {
+        LookupNeeds { footprint: false, ..self }
+    }
+
+    /// Returns the needs of several lookups.
+    pub fn union(self, other: LookupNeeds) -> LookupNeeds {
+        LookupNeeds {
+            footprint: self.footprint || other.footprint,
+            attributes: self.attributes.union(other.attributes),
+            required: self.required.union(other.required),
+        }
+    }
 }
 
 /// A parameter of a material: a constant or a texture.
@@ -97,11 +146,11 @@ impl Param {
         }
     }
 
-    /// Returns whether the value depends on the footprint of lookups.
-    pub fn needs_footprint(&self) -> bool {
+    /// Returns what lookups of the value need.
+    pub fn needs(&self) -> LookupNeeds {
         match self {
-            Param::Constant(_) => false,
-            Param::Texture(texture) => texture.needs_footprint(),
+            Param::Constant(_) => LookupNeeds::NONE,
+            Param::Texture(texture) => texture.needs(),
         }
     }
 
@@ -135,6 +184,13 @@ pub enum Texture {
     Bilerp(Bilerp),
     /// Noise.
     Solid(Solid),
+    /// An attribute of the vertices of meshes.
+    Attribute {
+        /// The attribute.
+        id: AttributeId,
+        /// Value on shapes without the attribute; `None` is 1.
+        default: Option<Vec3>,
+    },
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
     /// A function of a parameter.
@@ -160,17 +216,34 @@ pub enum Texture {
 }
 
 impl Texture {
-    /// Returns whether the value depends on the footprint of lookups.
-    fn needs_footprint(&self) -> bool {
+    /// Returns what lookups need.
+    fn needs(&self) -> LookupNeeds {
+        let required =
+            |attributes| LookupNeeds { attributes, required: attributes, ..LookupNeeds::NONE };
         match self {
-            Texture::Constant(_) | Texture::Bilerp(_) | Texture::Solid(_) => false,
-            Texture::Image(map) => map.filter.needs_footprint(),
-            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. })
-            | Texture::Dots(Dots { inside: a, outside: b, .. })
-            | Texture::Scale(a, b)
-            | Texture::DirectionMix { a, b, .. } => a.needs_footprint() || b.needs_footprint(),
-            Texture::Map(value, _) => value.needs_footprint(),
-            Texture::Mix { a, b, amount } => [a, b, amount].into_iter().any(Param::needs_footprint),
+            Texture::Constant(_) | Texture::Solid(_) => LookupNeeds::NONE,
+            Texture::Attribute { id, default } => match default {
+                Some(_) => LookupNeeds { attributes: AttributeSet::of(*id), ..LookupNeeds::NONE },
+                None => required(AttributeSet::of(*id)),
+            },
+            Texture::Bilerp(bilerp) => required(bilerp.mapping.attributes()),
+            Texture::Image(map) => LookupNeeds {
+                footprint: map.filter.needs_footprint(),
+                ..required(map.mapping.attributes())
+            },
+            Texture::Checkerboard(Checkerboard { domain, even, odd }) => {
+                let of_domain = match domain {
+                    CheckerboardDomain::Flat(mapping) => mapping.attributes(),
+                    CheckerboardDomain::Solid(_) => AttributeSet::EMPTY,
+                };
+                required(of_domain).union(even.needs()).union(odd.needs())
+            }
+            Texture::Dots(Dots { mapping, inside, outside }) => {
+                required(mapping.attributes()).union(inside.needs()).union(outside.needs())
+            }
+            Texture::Scale(a, b) | Texture::DirectionMix { a, b, .. } => a.needs().union(b.needs()),
+            Texture::Map(value, _) => value.needs(),
+            Texture::Mix { a, b, amount } => a.needs().union(b.needs()).union(amount.needs()),
         }
     }
 
@@ -183,6 +256,10 @@ impl Texture {
             Texture::Dots(dots) => dots.eval(lookup),
             Texture::Bilerp(bilerp) => bilerp.eval(lookup),
             Texture::Solid(solid) => solid.eval(lookup),
+            Texture::Attribute { id, default } => {
+                let value = lookup.attributes.and_then(|at| at.value(*id));
+                value.or(*default).unwrap_or(Vec3::ONE)
+            }
             Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
                 factor => a.rgb(lookup) * factor,
@@ -237,6 +314,35 @@ mod tests {
         );
         assert_eq!(board.float(&at), 1.0);
     }
+    #[test]
+    fn textures_need_the_attributes_of_their_parts() {
+        let id = |index| AttributeId::new(index).unwrap();
+        let attribute = |index| param(Texture::Attribute { id: id(index), default: None });
+        let mapping = Mapping::Attribute { id: id(3), scale: Vec2::splat(2.0), offset: Vec2::ONE };
+        let dots =
+            param(Texture::Dots(Dots { mapping, inside: attribute(1), outside: attribute(2) }));
+        let product = param(Texture::Scale(attribute(0), dots));
+        let set = [0, 1, 2, 3].map(id).map(AttributeSet::of);
+        let attributes = set.into_iter().fold(AttributeSet::EMPTY, AttributeSet::union);
+        let needs = LookupNeeds { footprint: false, attributes, required: attributes };
+        assert_eq!(product.needs(), needs);
+        let optional = Texture::Attribute { id: id(1), default: Some(Vec3::Y) };
+        let attributes = AttributeSet::of(id(1));
+        assert_eq!(optional.needs(), LookupNeeds { attributes, ..LookupNeeds::NONE });
+        assert_eq!(Param::from_float(1.0).needs(), LookupNeeds::NONE);
+        let filtered = LookupNeeds { footprint: true, ..needs };
+        assert_eq!(filtered.at_point(), product.needs());
+        assert!(!filtered.union(LookupNeeds::NONE).is_none());
+        // Without a mesh, attributes have their default, and mappings take the surface's u and v.
+        let at = Lookup { uv: Vec2::new(0.25, 0.5), ..Lookup::ORIGIN };
+        assert_eq!([attribute(0).rgb(&at), optional.eval(&at)], [Vec3::ONE, Vec3::Y]);
+        assert_eq!(mapping.st(&at), Vec2::new(1.5, 2.0));
+        let footprint = Footprint { duv: [Vec2::X, Vec2::Y], ..Footprint::POINT };
+        let steps = mapping.steps(&Lookup { footprint, ..at });
+        assert_eq!(steps, [2.0 * Vec2::X, 2.0 * Vec2::Y]);
+        assert_eq!(Extents::default().of(&product), [Vec3::NEG_INFINITY, Vec3::INFINITY]);
+    }
+
     #[test]
     fn direction_mix_depends_on_the_angle_between_normal_and_direction() {
         let texture = Texture::DirectionMix {

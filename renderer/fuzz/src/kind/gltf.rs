@@ -34,9 +34,10 @@ impl Reader for Assets {
         let mut diagnostics = Diagnostics::new(false);
         let translation = translate_bytes(path, input, &options, "", &mut diagnostics)
             .map_err(|error| error.to_string())?;
+        let names = ["color", "alpha", "uv1"].map(String::from);
         for (name, content) in &translation.files {
             if name.ends_with(".ply") {
-                ply::parse(content, Path::new(name)).map_err(|error| error.to_string())?;
+                ply::parse(content, Path::new(name), &names).map_err(|error| error.to_string())?;
             }
         }
         Ok(())

@@ -42,7 +42,8 @@ impl Reader for Meshes {
     }
 
     fn read(&mut self, input: &[u8]) -> Result<(), String> {
-        lightbound_pbrt::ply::parse(input, Path::new("mesh.ply"))
+        let names = ["color", "alpha", "uv1", "flag"].map(String::from);
+        lightbound_pbrt::ply::parse(input, Path::new("mesh.ply"), &names)
             .map(drop)
             .map_err(|error| error.to_string())
     }

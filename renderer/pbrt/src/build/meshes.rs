@@ -1,5 +1,6 @@
 //! Builds triangle meshes, bilinear patches and subdivision surfaces. Their vertices may move.
 
+use super::attributes::AttributesOfMesh;
 use super::displacement::{displaced, has_shader, triangles_of_quads};
 use super::shape_errors::mesh_error;
 use super::{Builder, RenderContext};
@@ -7,6 +8,7 @@ use crate::describe::ShapeEntity;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::ply::{self, PlyMesh};
+use glam::Vec4;
 use lightbound::geometry::{
     BilinearMesh, DisplacedMesh, Mesh, MeshError, Shape, SubdivisionError, VertexMotion,
     subdivide_loop,
@@ -71,7 +73,8 @@ impl Builder<'_> {
         let has_shader = has_shader(entity);
         let displacement = if has_shader { None } else { self.displacement(entity)? };
         let path = self.path(name);
-        let mesh = self.read_ply(entity, "filename", &path)?;
+        let names = self.attributes.names().to_vec();
+        let mut mesh = self.read_ply(entity, "filename", &path, &names)?;
         if has_shader {
             let PlyMesh { positions, normals, uvs, mut triangles, quads, .. } = mesh;
             triangles.extend(triangles_of_quads(quads));
@@ -92,7 +95,7 @@ impl Builder<'_> {
             Some(_) if self.has_still_vertices(s, context)? => None,
             Some(name) => {
                 let end_path = self.path(name);
-                let end = self.read_ply(entity, "filename1", &end_path)?;
+                let end = self.read_ply(entity, "filename1", &end_path, &[])?;
                 if end.triangles != mesh.triangles || end.quads != mesh.quads {
                     let [start, end] = [&path, &end_path].map(|path| path.display());
                     let message = format!("the faces of {end} are not those of {start}");
@@ -120,6 +123,10 @@ impl Builder<'_> {
             };
             entity.param_error(name, format!("{}: {e}", path.display())).help(help)
         };
+        if !(mesh.tangents.is_empty() && mesh.attributes.is_empty()) {
+            // Patches have neither.
+            mesh.triangles.extend(triangles_of_quads(std::mem::take(&mut mesh.quads)));
+        }
         let mut shapes = Vec::new();
         if !mesh.quads.is_empty() {
             let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
@@ -129,23 +136,25 @@ impl Builder<'_> {
             shapes.push(Shape::Bilinear(patches));
         }
         if !mesh.triangles.is_empty() {
-            let PlyMesh { positions, triangles, normals, uvs, .. } = mesh;
-            let triangles = Mesh::with_motion(positions, triangles, normals, uvs, motion);
-            shapes.push(Shape::Mesh(
-                triangles.and_then(|m| m.transformed(render_from_shape)).map_err(error)?,
-            ));
+            let PlyMesh { positions, triangles, normals, uvs, tangents, attributes, .. } = mesh;
+            let attributes = self.attributes.numbered(attributes);
+            let triangles = Mesh::with_motion(positions, triangles, normals, uvs, motion)
+                .and_then(|m| with_vertex_data(m, tangents, attributes))
+                .and_then(|m| m.transformed(render_from_shape));
+            shapes.push(Shape::Mesh(triangles.map_err(error)?));
         }
         Ok(shapes)
     }
 
-    /// Reads the PLY file that a parameter names.
+    /// Reads the PLY file that a parameter names, with the attributes of these names.
     fn read_ply(
         &mut self,
         entity: &Entity,
         parameter: &str,
         path: &Path,
+        attributes: &[String],
     ) -> Result<PlyMesh, SceneError> {
-        ply::read_with(path, |path| self.inputs.read(path))
+        ply::read_with(path, attributes, |path| self.inputs.read(path))
             .map_err(|e| entity.param_error(parameter, e.to_string()))
     }
 
@@ -203,9 +212,13 @@ impl Builder<'_> {
             return self.shader_displaced(entity, mesh, render_from_shape, &unused);
         }
         let motion = self.vertex_motion(s, context)?;
-        // Only Ptex uses face indices. Tangents "S" are unsupported and reported as unused.
+        let attributes = self.vertex_attributes(entity, positions.len())?;
+        let tangents = entity.params.vector3s("S")?.unwrap_or_default();
+        let tangents = tangents.iter().map(|s| s.extend(1.0)).collect();
+        // Only Ptex uses face indices.
         entity.params.ints("faceIndices")?;
         let mesh = Mesh::with_motion(positions, triangles, normals, uvs, motion)
+            .and_then(|m| with_vertex_data(m, tangents, attributes))
             .and_then(|m| m.transformed(render_from_shape));
         Ok(Shape::Mesh(mesh.map_err(|e| mesh_error(entity, &e))?))
     }
@@ -233,6 +246,16 @@ impl Builder<'_> {
             .and_then(|m| m.transformed(render_from_shape));
         Ok(Shape::Bilinear(mesh.map_err(|e| mesh_error(entity, &e))?))
     }
+}
+
+/// Gives the vertices of a mesh tangents, unless there are none, and attributes.
+fn with_vertex_data(
+    mesh: Mesh,
+    tangents: Vec<Vec4>,
+    attributes: AttributesOfMesh,
+) -> Result<Mesh, MeshError> {
+    let mesh = if tangents.is_empty() { mesh } else { mesh.with_tangents(tangents)? };
+    attributes.into_iter().try_fold(mesh, |mesh, (id, values)| mesh.with_attribute(id, values))
 }
 
 /// Positions, normals and texture coordinates.

@@ -1,5 +1,6 @@
 //! Builds a [`Scene`] from the `Description` of a scene file.
 
+mod attributes;
 mod bump;
 mod camera;
 mod curves;
@@ -180,6 +181,7 @@ fn build_scene(
         measured: HashMap::new(),
         displacement_edge_scale: settings::displacement_edge_scale(description)?,
         light_groups: LightGroups::default(),
+        attributes: attributes::Attributes::default(),
         media: media::Media::default(),
         environment: overrides.environment.clone(),
     };
@@ -290,6 +292,7 @@ struct Builder<'a> {
     /// Factor of the edge lengths of displaced meshes.
     displacement_edge_scale: f32,
     light_groups: LightGroups,
+    attributes: attributes::Attributes,
     media: media::Media,
     /// See [`Overrides::environment`].
     environment: Option<PathBuf>,

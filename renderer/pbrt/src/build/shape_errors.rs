@@ -16,6 +16,7 @@ pub(super) fn mesh_error(entity: &Entity, e: &MeshError) -> SceneError {
     let (name, help) = match e {
         MeshError::Index { .. } => ("indices", "vertices are counted from 0"),
         MeshError::Length { attribute: "normals", .. } => ("N", "give as many as \"point3 P\""),
+        MeshError::Length { attribute: "tangents", .. } => ("S", "give as many as \"point3 P\""),
         MeshError::Length { attribute: "end positions", .. } => {
             ("P1", "give as many as \"point3 P\"")
         }

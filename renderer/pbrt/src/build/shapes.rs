@@ -1,5 +1,6 @@
 //! Builds shapes, instances and area lights.
 
+use super::attributes::required_attributes;
 use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::{Glow, Materials};
@@ -81,8 +82,12 @@ fn bounds(primitives: &[Primitive]) -> Aabb {
 /// Fallback for what does not move.
 const AT_START: &str = "the transform at the start time";
 
-/// Returns the name of a shape: that of its file, if it has one, without its folder and the end.
+/// Returns the name of a shape: its `name`, or that of its file without the folder and the end, or
+/// its type.
 fn shape_name(entity: &Entity) -> Result<String, SceneError> {
+    if let Some(name) = entity.params.string("name")? {
+        return Ok(name.into());
+    }
     let file = match entity.name.as_str() {
         "plymesh" => entity.params.string("filename")?,
         _ => None,
@@ -211,7 +216,7 @@ impl Builder<'_> {
                 self.diagnostics.warn(Some(location), what, AT_START)?;
             }
             let transforms = [instance.ctm, end.unwrap_or(instance.ctm)];
-            let name = &d.objects[instance.object].name;
+            let name = instance.name.as_ref().unwrap_or(&d.objects[instance.object].name);
             for part in parts {
                 let motion = match part.motion {
                     Some(motion) => motion
@@ -309,6 +314,8 @@ impl Builder<'_> {
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         self.check_supported("shape", entity, &SHAPES, |_| None)?;
+        // Also shapes of objects may have a name, without an effect.
+        shape_name(entity)?;
         let render_from_shape = transform(entity, ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
@@ -324,6 +331,13 @@ impl Builder<'_> {
         };
         shapes.iter().try_for_each(|shape| check_extent(entity, shape))?;
         self.warn_unused(entity)?;
+        let of_material =
+            materials.index[s.material].map(|m| required_attributes(&materials.materials, m));
+        let of_alpha = alpha.as_ref().map(|alpha| alpha.needs().required);
+        let required = of_material.unwrap_or_default().union(of_alpha.unwrap_or_default());
+        for shape in shapes.iter().filter(|shape| !shape.is_empty()) {
+            self.check_attributes(entity, required, shape.attributes())?;
+        }
         let (index, mut area_light) = (materials.index[s.material], s.area_light);
         let mut glow = index.and_then(|index| materials.emission(index)).cloned();
         let media = match index.and_then(|index| materials.medium(index)) {

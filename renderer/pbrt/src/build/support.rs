@@ -70,15 +70,15 @@ infinite: "rgb L" [1 1 1]; "string filename" "square.pfm"; "float scale" 2; "flo
 [AreaLightSource]
 diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; "float scale" 2; "float power" 5; +"string lightgroup" "key"
 [Shape]
-sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
-disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"
-cylinder: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"
-trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"point3 P1" [0 0 1 1 0 0 0 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0] "normal N" [0 0 1 0 0 1 0 0 1]
-bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0] "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]
-loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"
-plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2; +"string filename1" "mesh.ply"
-curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"
-+implicit: !+"string filename" "ball.wgsl"; +"point3 p0" [-2 -2 -2]; +"point3 p1" [2 2 2]; +"texture alpha" "f"
+sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"; +"string name" "rock"
+disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"; +"string name" "rock"
+cylinder: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"; +"string name" "rock"
+trianglemesh: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "normal N" [0 0 1 0 0 1 0 0 1]; "vector3 S" [1 0 0 1 0 0 1 0 0]; "point2 uv" [0 0 1 0 0 1]; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"point3 P1" [0 0 1 1 0 0 0 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0] "normal N" [0 0 1 0 0 1 0 0 1]; +"string name" "rock"; +"float vertex_wear" [0 0.5 1]
+bilinearmesh: !"point3 P" [0 0 0 1 0 0 0 1 0 1 1 0]; "integer indices" [0 1 2 3]; "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; "point2 uv" [0 0 1 0 0 1 1 1]; "string emissionfilename" "square.pfm" ~ lights on patches are sampled by their image; "texture alpha" "f"; "integer faceIndices" [0] ~ for ptex only; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0]; +"normal N1" [0 0 1 0 0 1 0 0 1 0 0 1] "point3 P1" [0 0 1 1 0 0 0 1 0 1 1 0] "normal N" [0 0 1 0 0 1 0 0 1 0 0 1]; +"string name" "rock"
+loopsubdiv: !"point3 P" [0 0 0 1 0 0 0 1 0]; "integer indices" [0 1 2]; "integer levels" 2; "texture alpha" "f"; "string scheme" "loop" ~ there is one scheme; +"string displacement" "bumps.wgsl"; +"float edgelength" 2 "string displacement" "bumps.wgsl"; +"string name" "rock"
+plymesh: !"string filename" "mesh.ply"; "texture displacement" "f"; "texture alpha" "f"; "float edgelength" 2; +"string filename1" "mesh.ply"; +"string name" "rock"
+curve: !"point3 P" [0 0 0 1 0 0 1 1 0 2 1 0]; "string type" "cylinder"; "string basis" "bspline"; "integer degree" 3; "float width" 0.5; "float width0" 0.5; "float width1" 0.5; "normal N" [0 0 1 0 1 0] "string type" "ribbon"; "integer splitdepth" 2; "texture alpha" "f"; +"string name" "rock"
++implicit: !+"string filename" "ball.wgsl"; +"point3 p0" [-2 -2 -2]; +"point3 p1" [2 2 2]; +"texture alpha" "f"; +"string name" "rock"
 [Material]
 diffuse: "rgb reflectance" [0.1 0.2 0.3]; "string normalmap" "square.pfm"; "texture displacement" "f"
 conductor: "spectrum eta" "metal-Au-eta"; "spectrum k" "metal-Au-k"; "rgb reflectance" [0.1 0.2 0.3]; "float roughness" 0.1; "float uroughness" 0.1; "float vroughness" 0.1; "bool remaproughness" false; "string normalmap" "square.pfm"; "texture displacement" "f"
@@ -106,6 +106,7 @@ directionmix: "texture tex1" "f"; "float tex2" 0.5; "vector3 dir" [1 0 0]
 fbm: "integer octaves" 3; "float roughness" 0.4
 wrinkled: "integer octaves" 3; "float roughness" 0.4
 windy:
++attribute: !+"string attribute" "wear"; +"float default" 0.5
 ptex:
 [Texture spectrum]
 constant: "rgb value" [0.1 0.2 0.3]
@@ -117,6 +118,7 @@ scale: "texture tex" "c"; "float scale" 0.5
 mix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "float amount" 0.5
 directionmix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "vector3 dir" [1 0 0]
 marble: "integer octaves" 3; "float roughness" 0.4; "float scale" 2; "float variation" 0.3
++attribute: !+"string attribute" "color"; +"rgb default" [0.1 0.2 0.3]
 ptex:
 [MakeNamedMedium]
 homogeneous: "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "rgb Le" [1 1 1]; "float Lescale" 2; "float g" 0.3; "string preset" "Skin1"; +"string phase" "henyey_greenstein"
@@ -128,7 +130,7 @@ nanovdb: !"string filename" "smoke.nvdb"; "string gridname" "density"; "string t
 "#;
 
 /// Parameters of 2D textures, for `MAPPING`.
-const MAPPING: &str = r#""string mapping" "planar"; "float uscale" 2; "float vscale" 2; "float udelta" 0.5; "float vdelta" 0.5; "vector3 v1" [1 0 0] "string mapping" "planar"; "vector3 v2" [0 1 0] "string mapping" "planar""#;
+const MAPPING: &str = r#""string mapping" "planar"; "float uscale" 2; "float vscale" 2; "float udelta" 0.5; "float vdelta" 0.5; "vector3 v1" [1 0 0] "string mapping" "planar"; "vector3 v2" [0 1 0] "string mapping" "planar"; +"string attribute" "uv1" "string mapping" "attribute""#;
 
 /// What scenes may use: textures `f` and `c`, and materials `a` and `b`.
 const COMMON: &str = r#"LightSource "infinite" Texture "f" "float" "constant" "float value" 0.5

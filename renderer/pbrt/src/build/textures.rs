@@ -69,7 +69,7 @@ impl Textures {
 const MAX_ANISOTROPY: f32 = 64.0;
 
 /// Supported classes of textures.
-const TEXTURES: [&str; 12] = [
+const TEXTURES: [&str; 13] = [
     "constant",
     "imagemap",
     "checkerboard",
@@ -82,6 +82,7 @@ const TEXTURES: [&str; 12] = [
     "wrinkled",
     "windy",
     "marble",
+    "attribute",
 ];
 
 /// Maximum number of octaves of noise. From about 30 on, the frequency exceeds the resolution of
@@ -159,6 +160,19 @@ impl Builder<'_> {
             "dots" => {
                 let (inside, outside) = (value(self, "inside", 1.0)?, value(self, "outside", 0.0)?);
                 Texture::Dots(Dots { mapping: self.mapping(t)?, inside, outside })
+            }
+            "attribute" => {
+                let is_given = entity.params.find("default").is_some();
+                let id = self.attribute(entity)?;
+                match value(self, "default", 1.0)? {
+                    Param::Constant(default) => {
+                        Texture::Attribute { id, default: is_given.then_some(default) }
+                    }
+                    Param::Texture(_) => {
+                        let error = entity.param_error("default", "the default is a texture");
+                        return Err(error.help("give a constant"));
+                    }
+                }
             }
             "bilerp" => self.bilerp(t)?,
             "directionmix" => {
@@ -292,16 +306,24 @@ impl Builder<'_> {
     fn mapping(&mut self, t: &TextureEntity) -> Result<Mapping, SceneError> {
         let entity = &t.entity;
         let p = &entity.params;
+        let attribute = match p.string("mapping")? {
+            Some("attribute") => Some(self.attribute(entity)?),
+            _ => None,
+        };
         let number =
             |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
         let offset =
             |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
         let texture_from_render = || Ok::<_, SceneError>(texture_transform(t)?.inverse());
         Ok(match p.string("mapping")?.unwrap_or("uv") {
-            "uv" => Mapping::Uv {
-                scale: Vec2::new(number("uscale", 1.0)?, number("vscale", 1.0)?),
-                offset: offset("udelta", "vdelta")?,
-            },
+            "uv" | "attribute" => {
+                let scale = Vec2::new(number("uscale", 1.0)?, number("vscale", 1.0)?);
+                let offset = offset("udelta", "vdelta")?;
+                match attribute {
+                    None => Mapping::Uv { scale, offset },
+                    Some(id) => Mapping::Attribute { id, scale, offset },
+                }
+            }
             "planar" => Mapping::Planar {
                 texture_from_render: texture_from_render()?,
                 s: p.vector3("v1")?.unwrap_or(Vec3::X),
@@ -311,8 +333,9 @@ impl Builder<'_> {
             "spherical" => Mapping::Spherical(texture_from_render()?),
             "cylindrical" => Mapping::Cylindrical(texture_from_render()?),
             other => {
-                let names = ["uv", "planar", "spherical", "cylindrical"];
-                let help = did_you_mean(other, names, "use uv, planar, spherical or cylindrical");
+                let names = ["uv", "planar", "spherical", "cylindrical", "attribute"];
+                let all = "use uv, planar, spherical, cylindrical or attribute";
+                let help = did_you_mean(other, names, all);
                 return Err(entity.error(format!("unknown mapping \"{other}\"")).help(help));
             }
         })

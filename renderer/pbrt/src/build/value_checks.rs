@@ -161,7 +161,10 @@ impl Builder<'_> {
                 self.check_part(value, TextureCheck { factor: factor * scale.x, ..check })
             }
             // The values depend on more than one texture, or cannot be listed.
-            Texture::Scale(_, Param::Texture(_)) | Texture::Map(..) | Texture::Solid(_) => Ok(()),
+            Texture::Scale(_, Param::Texture(_))
+            | Texture::Map(..)
+            | Texture::Solid(_)
+            | Texture::Attribute { .. } => Ok(()),
         }
     }
 

@@ -181,6 +181,8 @@ pub struct ObjectEntity {
 pub struct InstanceEntity {
     /// Index into [`Description::objects`].
     pub object: usize,
+    /// Name that `Attribute "shape"` gives shapes, if it does; the default is that of the object.
+    pub name: Option<String>,
     /// Transform from object space to world space, at the start time.
     pub ctm: DAffine3,
     /// The transform at the end time, if the instance moves.

@@ -422,6 +422,11 @@ impl ParamSet {
         self.single(name, ParamType::Vector3)
     }
 
+    /// Returns a non-empty list of `vector3`s.
+    pub fn vector3s(&self, name: &str) -> ParamResult<&[Vec3]> {
+        self.slice(name, ParamType::Vector3)
+    }
+
     /// Returns a non-empty list of `normal`s.
     pub fn normals(&self, name: &str) -> ParamResult<&[Vec3]> {
         self.slice(name, ParamType::Normal)

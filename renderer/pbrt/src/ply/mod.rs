@@ -1,13 +1,14 @@
-//! PLY meshes: positions, normals, texture coordinates and faces from the Stanford polygon file
-//! format.
+//! PLY meshes: positions, normals, texture coordinates, tangents, attributes of vertices and faces
+//! from the Stanford polygon file format.
 //!
 //! Format: G. Turk, *The PLY Polygon File Format*, 1994. The reader checks the header against the
 //! length of the file before it allocates anything. It then reads each element in one pass:
 //! fixed-size records by strided loops, everything else (ASCII, list properties, unusual types)
-//! value by value. Property names are those of pbrt-v4 (`util/mesh.cpp`), and quads become bilinear
-//! patches, as in pbrt-v4. pbrt-v4 drops faces of more than four vertices; this reader splits them
-//! into triangle fans.
+//! value by value. Property names are those of pbrt-v4 (`util/mesh.cpp`), with those of tangents and
+//! attributes (`attributes.rs`), and quads become bilinear patches, as in pbrt-v4. pbrt-v4 drops
+//! faces of more than four vertices; this reader splits them into triangle fans.
 
+mod attributes;
 mod body;
 mod faces;
 mod header;
@@ -18,7 +19,9 @@ mod vertices;
 use crate::gzip::decompress;
 use body::{Body, skip};
 use faces::{check_indices, read_faces};
+use glam::Vec4;
 use header::{check_sizes, parse_header};
+use lightbound::geometry::AttributeValues;
 use lightbound_math::{Vec2, Vec3};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -34,6 +37,11 @@ pub struct PlyMesh {
     pub normals: Vec<Vec3>,
     /// Vertex texture coordinates; one per position, or empty.
     pub uvs: Vec<Vec2>,
+    /// Vertex tangents, not normalized, with the sign of the bitangent; one per position, or empty.
+    pub tangents: Vec<Vec4>,
+    /// Attributes of vertices that were asked for and that the file has: name, and a value for each
+    /// position.
+    pub attributes: Vec<(String, AttributeValues)>,
     /// Triangles, and polygons of five or more vertices split into fans around their first vertex.
     pub triangles: Vec<[u32; 3]>,
     /// Quadrilaterals in the vertex order of pbrt's `bilinearmesh`: a face `a b c d` is
@@ -130,41 +138,41 @@ pub enum PlyErrorKind {
     TooLarge(u64),
 }
 
-/// Reads the file at `path`, plain or gzip-compressed (detected by content).
+/// Reads the file at `path`, plain or gzip-compressed (detected by content), with the attributes of
+/// these names.
 ///
 /// # Errors
 /// If the file cannot be read or is not a valid mesh.
-pub fn read(path: &Path) -> Result<PlyMesh, PlyError> {
-    read_with(path, |path| std::fs::read(path))
+pub fn read(path: &Path, attributes: &[String]) -> Result<PlyMesh, PlyError> {
+    read_with(path, attributes, |path| std::fs::read(path))
 }
 
 /// [`read`] with a custom function for reading the file.
 pub fn read_with(
     path: &Path,
+    attributes: &[String],
     read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
 ) -> Result<PlyMesh, PlyError> {
     let fail =
         |e| PlyError { path: path.into(), position: FilePosition::File, kind: PlyErrorKind::Io(e) };
-    parse(&read(path).map_err(fail)?, path)
+    parse(&read(path).map_err(fail)?, path, attributes)
 }
 
-/// Parses the content of a file; `path` appears in messages only.
+/// Parses the content of a file, with the attributes of these names; `path` appears in messages
+/// only.
 ///
 /// # Errors
 /// If the content is not a valid mesh.
-pub fn parse(content: &[u8], path: &Path) -> Result<PlyMesh, PlyError> {
+pub fn parse(content: &[u8], path: &Path, attributes: &[String]) -> Result<PlyMesh, PlyError> {
     let data = decompress(content).map_err(|e| (FilePosition::File, e.into()));
-    data.and_then(|data| parse_decompressed(&data)).map_err(|(position, kind)| PlyError {
-        path: path.into(),
-        position,
-        kind,
-    })
+    data.and_then(|data| parse_decompressed(&data, attributes))
+        .map_err(|(position, kind)| PlyError { path: path.into(), position, kind })
 }
 
 /// A problem and its position.
 type Failure = (FilePosition, PlyErrorKind);
 
-fn parse_decompressed(data: &[u8]) -> Result<PlyMesh, Failure> {
+fn parse_decompressed(data: &[u8], attributes: &[String]) -> Result<PlyMesh, Failure> {
     let (format, elements, start) = parse_header(data)?;
     check_sizes(format, &elements, data.len() - start)
         .map_err(|p| (FilePosition::Byte(start), p))?;
@@ -175,7 +183,7 @@ fn parse_decompressed(data: &[u8]) -> Result<PlyMesh, Failure> {
         match element.name.as_str() {
             "vertex" if !vertices_seen => {
                 vertices_seen = true;
-                read_vertices(&mut body, element, &mut mesh)
+                read_vertices(&mut body, element, attributes, &mut mesh)
             }
             "face" if !faces_seen => {
                 faces_seen = true;

@@ -66,11 +66,12 @@ fn expected_mesh() -> PlyMesh {
         triangles: vec![[0, 1, 2], [4, 3, 2], [4, 2, 1], [4, 1, 0]],
         quads: vec![[0, 1, 3, 2]],
         ignored_faces: 1,
+        ..PlyMesh::default()
     }
 }
 
 fn parse_file(data: &[u8]) -> Result<PlyMesh, PlyError> {
-    parse(data, Path::new("mesh.ply"))
+    parse(data, Path::new("mesh.ply"), &[])
 }
 
 fn error_message(data: &[u8]) -> String {
@@ -94,11 +95,11 @@ fn compressed_files_are_read_and_truncated_ones_are_rejected() {
     gz.write_all(&encode_mesh(PlyFormat::Little)).unwrap();
     let packed = gz.finish().unwrap();
     std::fs::write(&path, &packed).unwrap();
-    assert_eq!(read(&path).unwrap(), expected_mesh());
+    assert_eq!(read(&path, &[]).unwrap(), expected_mesh());
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
-    assert!(read(&path).unwrap_err().to_string().contains("mesh.ply.gz: cannot be read"));
+    assert!(read(&path, &[]).unwrap_err().to_string().contains("mesh.ply.gz: cannot be read"));
     assert!(matches!(
-        read(&dir.path().join("none.ply")),
+        read(&dir.path().join("none.ply"), &[]),
         Err(PlyError { kind: PlyErrorKind::Io(_), .. })
     ));
 }
@@ -125,7 +126,7 @@ fn the_size_of_a_list_may_exceed_the_address_space() {
             "ply\nformat ascii 1.0\nelement face 1\nproperty list float int vertex_indices\n\
              end_header\n{count} 0 1 2\n"
         );
-        let error = parse(text.as_bytes(), Path::new("a.ply")).unwrap_err();
+        let error = parse(text.as_bytes(), Path::new("a.ply"), &[]).unwrap_err();
         assert!(matches!(error.kind, PlyErrorKind::Truncated { .. }), "{count}: {error}");
     }
 }
@@ -209,4 +210,86 @@ fn errors_give_position_problem_and_remedy() {
 fn elements_without_properties_are_skipped_in_constant_time() {
     let data = b"ply\nformat ascii 1.0\nelement none 18446744073709551615\nelement face 0\nproperty list int int vertex_index\nend_header\n";
     assert!(error_message(data).contains("contains no vertices"));
+}
+
+/// A triangle with properties of types that `types` has, one for each name; vertex k has the value
+/// k of `values` for each property.
+fn with_properties(properties: &[(&str, &str)], values: [&str; 3]) -> Vec<u8> {
+    let declared: String =
+        properties.iter().map(|(ty, name)| format!("property {ty} {name}\n")).collect();
+    let vertex =
+        |p: &str, value: &str| format!("{p} {}\n", [value].repeat(properties.len()).join(" "));
+    let vertices: String =
+        ["0 0 0", "1 0 0", "0 1 0"].iter().zip(values).map(|(p, x)| vertex(p, x)).collect();
+    format!(
+        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n\
+         property float z\n{declared}element face 1\nproperty list uchar int vertex_indices\n\
+         end_header\n{vertices}3 0 1 2\n"
+    )
+    .into()
+}
+
+fn attribute(data: &[u8], name: &str) -> Option<AttributeValues> {
+    let mesh = parse(data, Path::new("a.ply"), &[name.to_string()]).unwrap();
+    assert!(mesh.attributes.iter().all(|(found, _)| found == name));
+    mesh.attributes.into_iter().next().map(|(_, values)| values)
+}
+
+#[test]
+fn colours_are_linear_floats_or_integers_of_srgb() {
+    for names in [["red", "green", "blue"], ["r", "g", "b"]] {
+        let of_type = |ty| names.map(|name| (ty, name));
+        let floats = with_properties(&of_type("float"), ["0", "0.25", "3"]);
+        let expected = [0.0, 0.25, 3.0].map(Vec3::splat).to_vec();
+        assert_eq!(attribute(&floats, "color"), Some(AttributeValues::Colours(expected)));
+        for (ty, half) in [("uchar", "128"), ("ushort", "32896")] {
+            let codes = with_properties(&of_type(ty), ["0", half, "255"]);
+            let Some(AttributeValues::Colours(found)) = attribute(&codes, "color") else {
+                panic!("the mesh has colours")
+            };
+            assert!((found[1] - 0.215_860_53).abs().max_element() < 1e-6, "{found:?}");
+            assert_eq!(found[0], Vec3::ZERO);
+        }
+    }
+    let two = with_properties(&[("uchar", "red"), ("uchar", "green")], ["1", "2", "3"]);
+    assert_eq!(attribute(&two, "color"), None);
+}
+
+#[test]
+fn attributes_are_found_by_their_properties() {
+    let numbers = |values: [f32; 3]| Some(AttributeValues::Numbers(values.to_vec()));
+    let alpha = with_properties(&[("uchar", "alpha")], ["0", "51", "255"]);
+    assert_eq!(attribute(&alpha, "alpha"), numbers([0.0, 0.2, 1.0]));
+    let alpha = with_properties(&[("float", "a")], ["0", "0.5", "1"]);
+    assert_eq!(attribute(&alpha, "alpha"), numbers([0.0, 0.5, 1.0]));
+    let quality = with_properties(&[("int", "quality")], ["7", "-2", "0"]);
+    assert_eq!(attribute(&quality, "quality"), numbers([7.0, -2.0, 0.0]));
+    assert_eq!(attribute(&quality, "wear"), None);
+    for names in [["u1", "v1"], ["s1", "t1"]] {
+        let uv = with_properties(&names.map(|name| ("float", name)), ["0", "2", "-1"]);
+        let expected = [0.0, 2.0, -1.0].map(Vec2::splat).to_vec();
+        assert_eq!(attribute(&uv, "uv1"), Some(AttributeValues::Coordinates(expected)));
+        assert_eq!(attribute(&uv, "uv2"), None);
+    }
+    // In all formats.
+    for format in FORMATS {
+        let data = encode_mesh(format);
+        let names = ["quality", "z"].map(String::from);
+        let mesh = parse(&data, Path::new("a.ply"), &names).unwrap();
+        let z = (0..5).map(|i| -3.0 * i as f32).collect();
+        assert_eq!(mesh.attributes, [("z".to_string(), AttributeValues::Numbers(z))]);
+    }
+}
+
+#[test]
+fn tangents_have_the_sign_of_the_bitangent() {
+    let with = |names: &[(&str, &str)]| {
+        let data = with_properties(names, ["1", "0", "-1"]);
+        parse_file(&data).unwrap().tangents.iter().map(|t| t.to_array()).collect::<Vec<_>>()
+    };
+    let xyz = [("float", "tx"), ("float", "ty"), ("float", "tz")];
+    assert_eq!(with(&xyz), [[1.0; 4], [0.0, 0.0, 0.0, 1.0], [-1.0, -1.0, -1.0, 1.0]]);
+    let xyzw = [&xyz[..], &[("double", "tw")]].concat();
+    assert_eq!(with(&xyzw), [[1.0; 4], [0.0; 4], [-1.0; 4]]);
+    assert!(with(&xyz[..2]).is_empty());
 }

@@ -1,5 +1,6 @@
 //! Reads the vertex element.
 
+use super::attributes::Column;
 use super::body::{Body, skip_property};
 use super::header::{Element, PlyFormat, PropertyType, ScalarType};
 use super::{PlyErrorKind, PlyMesh};
@@ -13,12 +14,17 @@ const UV_NAMES: [[&str; 2]; 4] =
 pub(super) fn read_vertices(
     body: &mut Body,
     element: &Element,
+    attributes: &[String],
     mesh: &mut PlyMesh,
 ) -> Result<(), PlyErrorKind> {
     let find3 = |[x, y, z]: [&str; 3]| Some([element.find(x)?, element.find(y)?, element.find(z)?]);
     let p = find3(["x", "y", "z"]).ok_or(PlyErrorKind::Missing("vertex positions"))?;
     let n = find3(["nx", "ny", "nz"]);
     let uv = UV_NAMES.iter().find_map(|[u, v]| Some([element.find(u)?, element.find(v)?]));
+    let tangent = find3(["tx", "ty", "tz"]);
+    let sign = element.find("tw");
+    let mut columns: Vec<Column> =
+        attributes.iter().filter_map(|name| Column::find(element, name)).collect();
     let count = element.count as usize;
     if let (Some((stride, fields)), true) = (element.layout(), body.format != PlyFormat::Ascii) {
         let records = body.take(count * stride, "vertices")?;
@@ -33,6 +39,20 @@ pub(super) fn read_vertices(
             mesh.uvs =
                 column(records, stride, uv.map(|i| fields[i]), format).map(Vec2::from).collect();
         }
+        if let Some(tangent) = tangent {
+            let vector = column(records, stride, tangent.map(|i| fields[i]), format);
+            mesh.tangents = vector.map(|t| Vec3::from(t).extend(1.0)).collect();
+            if let Some(sign) = sign {
+                let signs = column(records, stride, [fields[sign]], format);
+                mesh.tangents.iter_mut().zip(signs).for_each(|(t, [sign])| t.w = sign);
+            }
+        }
+        for target in &mut columns {
+            for record in records.chunks_exact(stride) {
+                target.push(|i| fields[i].1.decode(&record[fields[i].0..], format) as f32);
+            }
+        }
+        mesh.attributes = columns.into_iter().map(Column::finish).collect();
         return Ok(());
     }
     let mut values = vec![0f32; element.properties.len()];
@@ -46,7 +66,12 @@ pub(super) fn read_vertices(
         mesh.positions.push(p.map(|i| values[i]).into());
         mesh.normals.extend(n.map(|n| Vec3::from(n.map(|i| values[i]))));
         mesh.uvs.extend(uv.map(|uv| Vec2::from(uv.map(|i| values[i]))));
+        mesh.tangents.extend(tangent.map(|tangent| {
+            Vec3::from(tangent.map(|i| values[i])).extend(sign.map_or(1.0, |i| values[i]))
+        }));
+        columns.iter_mut().for_each(|column| column.push(|i| values[i]));
     }
+    mesh.attributes = columns.into_iter().map(Column::finish).collect();
     Ok(())
 }
 

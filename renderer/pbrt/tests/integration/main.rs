@@ -2,6 +2,7 @@
 
 mod accel_agreement;
 mod ambient_occlusion;
+mod attributes;
 mod bad_scenes;
 mod bsdf_sampling;
 mod bump;

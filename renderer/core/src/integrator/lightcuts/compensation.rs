@@ -38,10 +38,9 @@ impl LightcutsWorker<'_> {
         if !(indirect.compensation || path.is_measurement || is_measured()) {
             return;
         }
-        let needs_footprint = instance.needs_footprint();
+        let needs = instance.needs();
         let material = (instance, path.nm);
-        let sample =
-            vertex.sample_direction(&mut self.shading, self.scene, material, needs_footprint, u);
+        let sample = vertex.sample_direction(&mut self.shading, self.scene, material, needs, u);
         let d = vertex.to_world(self.scene, instance, sample.wi);
         let mut throughput = path.throughput * sample.s / sample.pdf;
         let mut is_measurement = path.is_measurement;

@@ -47,7 +47,7 @@ impl LightcutsWorker<'_> {
         let started = point.is_timed.then(Instant::now);
         self.lighting.material.begin(
             (instance, path.nm),
-            scene.lookup(vertex.hit, vertex.d, vertex.surface, instance.needs_footprint()),
+            scene.lookup(vertex.hit, vertex.d, vertex.surface, instance.needs()),
             vertex.surface.frame.n,
             || scene.geometry.shader_positions(vertex.hit, vertex.surface.p),
             wo,

@@ -4,6 +4,7 @@ use crate::geometry::{Hit, Surface};
 use crate::integrator::shading::{BsdfColumns, ShadingBuffers};
 use crate::material::ShaderInstance;
 use crate::scene::Scene;
+use crate::texture::LookupNeeds;
 use lightbound_math::{Columns, Vec2, Vec3};
 use lightbound_shader::SurfaceSides;
 
@@ -44,14 +45,13 @@ impl PathVertex<'_> {
         self.surface.frame.to_world(w.with_z(side * w.z))
     }
 
-    /// Samples a direction by the shader. `needs_footprint` says whether lookups have the footprint
-    /// of a pixel.
+    /// Samples a direction by the shader. Lookups have what `needs` says.
     pub fn sample_direction<'s>(
         &self,
         shading: &mut ShadingBuffers<'s>,
         scene: &'s Scene,
         (instance, nm): (&ShaderInstance, Option<f32>),
-        needs_footprint: bool,
+        needs: LookupNeeds,
         u: Vec2,
     ) -> DirectionSample {
         let binding = &scene.shaders[instance.shader as usize];
@@ -60,7 +60,7 @@ impl PathVertex<'_> {
         let mut batch = shading.begin(binding, 1);
         let Columns([u, v]) = Columns::splat(u.into());
         batch.set_points(0, [&u, &v], &Columns::splat(wo.into()));
-        let lookup = || scene.lookup(self.hit, self.d, self.surface, needs_footprint);
+        let lookup = || scene.lookup(self.hit, self.d, self.surface, needs);
         batch.set_material(0, (instance, nm), lookup, self.surface.frame.n, positions);
         let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::default());
         batch.set_up().sample().directions(0, &mut wi, &mut bsdf);

@@ -238,7 +238,7 @@ impl<'a> LightcutsWorker<'a> {
         let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
         let next = sampled_specular.and_then(|specular| {
             let wavelength = PathWavelength { nm: path.nm, u };
-            let lookup = scene.lookup(&hit, ray.d, &surface, specular.needs_footprint());
+            let lookup = scene.lookup(&hit, ray.d, &surface, specular.needs());
             specular.sample(lobe_u / specular_probability, wavelength, wo, &lookup)
         });
         if let Some(feature_index) = feature_index.filter(|_| features.albedo) {
@@ -270,14 +270,9 @@ impl<'a> LightcutsWorker<'a> {
 
     /// Estimates the albedo by the weight of a BSDF sample.
     fn albedo(&mut self, vertex: &PathVertex<'_>, instance: &ShaderInstance, u: Vec2) -> Vec3 {
-        let needs_footprint = instance.needs_footprint();
-        let sample = vertex.sample_direction(
-            &mut self.shading,
-            self.scene,
-            (instance, None),
-            needs_footprint,
-            u,
-        );
+        let needs = instance.needs();
+        let sample =
+            vertex.sample_direction(&mut self.shading, self.scene, (instance, None), needs, u);
         let binding = &self.scene.shaders[instance.shader as usize];
         let (_, wo) = vertex.mirrored(binding.program.sides == SurfaceSides::Both);
         let eta = eta_ratio(instance.eta, sample.wi, wo);

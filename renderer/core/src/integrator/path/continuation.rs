@@ -101,10 +101,10 @@ impl VertexGroup<'_> {
 
     /// Samples the delta distributions in the lanes that select them. `lookup` returns the point of
     /// a lane for texture lookups.
-    fn sample_specular(
+    fn sample_specular<'l>(
         &mut self,
         out: &mut BsdfSamples,
-        lookup: impl Fn(&Self, usize, &Specular) -> Lookup,
+        lookup: impl Fn(&Self, usize, &Specular) -> Lookup<'l>,
     ) {
         for lane in self.active.iter() {
             let (lobe_u, probability) = (self.bsdf_u.0[0][lane], self.specular_probability[lane]);
@@ -302,13 +302,12 @@ impl<'a> Wavefront<'a> {
         }
         let (scene, hits, rays) = (self.scene, &self.hits, &self.paths.rays);
         vertices.sample_specular(samples, |vertices, lane, specular| {
-            if specular.needs_footprint() {
-                let path = vertices.path[lane] as usize;
-                let surface = vertices.surface.surface(lane);
-                scene.lookup(&hits[path], rays[path].d, &surface, true)
-            } else {
-                vertices.surface.lookup(lane)
+            let needs = specular.needs();
+            if needs.is_none() {
+                return vertices.surface.lookup(lane);
             }
+            let path = vertices.path[lane] as usize;
+            scene.lookup(&hits[path], rays[path].d, &vertices.surface.surface(lane), needs)
         });
     }
 

@@ -6,6 +6,7 @@ use crate::film::FeatureLayers;
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shading::ShadingBatch;
 use crate::material::Material;
+use crate::texture::LookupNeeds;
 use lightbound_math::COLUMN_LEN;
 use lightbound_shader::SurfaceSides;
 
@@ -95,9 +96,9 @@ impl<'a> Wavefront<'a> {
                 batch.set_material(
                     group * COLUMN_LEN + lane,
                     (instance, vertices.dispersion[lane].nm),
-                    || match instance.needs_footprint() {
-                        false => surface.lookup(lane),
-                        true => scene.lookup(hit, d, &surface.surface(lane), true),
+                    || match instance.needs() {
+                        LookupNeeds::NONE => surface.lookup(lane),
+                        needs => scene.lookup(hit, d, &surface.surface(lane), needs),
                     },
                     surface.frame[2].get(lane),
                     || scene.geometry.shader_positions(hit, surface.p.get(lane)),

@@ -78,7 +78,7 @@ struct EmitterTextures {
 impl EmitterTextures {
     /// Returns the point for lookups at a position with unit normal `n`, from a ray of length
     /// `reach` from either side of the surface.
-    fn lookup(&self, p: Vec3, n: Vec3, reach: f32) -> Option<Lookup> {
+    fn lookup(&self, p: Vec3, n: Vec3, reach: f32) -> Option<Lookup<'_>> {
         let ray = Ray { tmax: 2.0, ..Ray::new(p + reach * n, -reach * n) };
         let hit = self.shape.intersect(0, &ray)?;
         let (shape, origin) = match &self.group {
@@ -86,7 +86,9 @@ impl EmitterTextures {
             None => (&self.shape, DVec3::ZERO),
         };
         let at = shape.point(0, hit.coordinates(), ray.d, ray.time);
-        Some(Lookup::at_point(render_position(at.p, origin), at.ng, at.uv))
+        let attributes = shape.attribute_point(0, hit.coordinates());
+        let lookup = Lookup::at_point(render_position(at.p, origin), at.ng, at.uv);
+        Some(Lookup { attributes, ..lookup })
     }
 
     /// Returns the image's value times the opacity.

@@ -1,8 +1,10 @@
 //! Object definitions and instances.
 
+use super::entities::AttributeTarget;
 use super::{Interpreter, Scope};
 use crate::describe::{InstanceEntity, ObjectEntity};
 use crate::diagnostics::{Location, SceneError};
+use crate::file::params::ParamSet;
 use crate::file::parse::Name;
 
 impl Interpreter<'_> {
@@ -41,8 +43,11 @@ impl Interpreter<'_> {
             return Err(error.help("objects cannot contain instances: move it after ObjectEnd"));
         }
         let (ctm, end_ctm) = self.moving_ctm(&location, "instance")?;
-        let instance =
-            InstanceEntity { object: self.objects.reference(name), ctm, end_ctm, location };
+        let mut defaults = ParamSet::default();
+        defaults.add_defaults(&self.state.defaults[AttributeTarget::Shape as usize]);
+        let name_of_instance = defaults.string("name")?.map(str::to_string);
+        let object = self.objects.reference(name);
+        let instance = InstanceEntity { object, name: name_of_instance, ctm, end_ctm, location };
         self.scene.instances.push(instance);
         Ok(())
     }

@@ -12,7 +12,7 @@ use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// The BSDF at a point: all surface materials that its mixes can select.
 pub struct Bsdf<'a> {
-    lookup: Lookup,
+    lookup: Lookup<'static>,
     components: Vec<MixComponent<'a>>,
 }
 

@@ -195,7 +195,7 @@ impl<'a> Tracer<'a> {
             if rounded.get().z * wo.z > 0.0 {
                 self.material.begin(
                     (instance, particle.nm),
-                    surface.lookup(),
+                    scene.lookup(hit, ray.d, &surface, instance.needs().at_point()),
                     surface.frame.n,
                     || scene.geometry.shader_positions(hit, surface.p),
                     rounded.get(),
@@ -226,7 +226,8 @@ impl<'a> Tracer<'a> {
             (Some(specular), _) if lobe_u < specular_probability => {
                 let wavelength = PathWavelength { nm: particle.nm, u };
                 let lobe_u = lobe_u / specular_probability;
-                let next = specular.sample(lobe_u, wavelength, wo, &surface.lookup())?;
+                let lookup = scene.lookup(hit, ray.d, &surface, specular.needs().at_point());
+                let next = specular.sample(lobe_u, wavelength, wo, &lookup)?;
                 let d = surface.frame.to_world(next.wi);
                 (d, next.weight * (next.eta * next.eta), next.nm)
             }
@@ -236,7 +237,7 @@ impl<'a> Tracer<'a> {
                     &mut self.shading,
                     scene,
                     (instance, nm),
-                    false,
+                    instance.needs().at_point(),
                     vec2(u, v),
                 );
                 if sample.pdf <= 0.0 {

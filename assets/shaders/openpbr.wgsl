@@ -653,7 +653,10 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
         diffuse(m.base_color, m.base_diffuse_roughness, i, o, cosine_i, cosine_o);
     let subsurface = m.subsurface_color * (reflected_share(m) * INV_PI * cosine_i);
     let opaque = mix(m.base_weight * rough_diffuse, subsurface, m.subsurface_weight);
-    let below_d = max(1.0 - (b.f0 * b.facets.a + b.facets.b) * r.gain, vec3f(0.0));
+    var below_d = max(1.0 - (b.f0 * b.facets.a + b.facets.b) * r.gain, vec3f(0.0));
+    if b.inside {
+        below_d = vec3f(1.0 - dielectric_albedo(b, m));
+    }
     var reflected = r.reflected;
     if m.geometry_thin_walled {
         let wall = wall_reflectance(r.dielectric) * (1.0 + b.facets.missing);

@@ -129,10 +129,10 @@ const OPENPBR: &str = include_str!("../../assets/shaders/openpbr.wgsl");
 fn trimmed_shaders() -> Vec<NamedShader> {
     let position = |text: &str| OPENPBR.find(text).expect("the shader has it");
     let constants = &OPENPBR[position("const PI")..position("struct Material")];
-    let items = OPENPBR[position("fn square")..].split("\n\n");
-    let functions: Vec<_> = items.filter(|item| !item.contains("m: Material")).collect();
+    let items = OPENPBR[position("fn square")..].split_inclusive("\n}\n");
+    let functions: String = items.filter(|item| !item.contains("m: Material")).collect();
     let parse = |(name, text): &(&str, &str)| {
-        let text = format!("{text}\n{constants}\n{}", functions.join("\n\n"));
+        let text = format!("{text}\n{constants}\n{functions}");
         let shader = Shader::parse(name, &text).unwrap_or_else(|error| panic!("{error}"));
         ((*name).to_owned(), Arc::new(shader))
     };

@@ -25,11 +25,11 @@
 //!   linearly transformed cosines*, with MaterialX's fits of the coefficients.
 //! - T is the transmittance of the coat, and the darkening by light that it reflects back to the
 //!   base. A rough coat widens the lobes of the base.
-//!
-//! - Facets of a volume refract (Walter et al. 2007, *Microfacet models for refraction through rough
-//!   surfaces*), with the index of the base: a coat does not bend light, and what passes it once gets
-//!   the square root of its colour. Radiance that enters a volume is scaled by the squared index, as by
-//!   `dielectric`. From inside, the base reflects as a dielectric, without coat and fuzz.
+//! - The boundary of a volume refracts (Walter et al. 2007, *Microfacet models for refraction
+//!   through rough surfaces*), with the index of the base: a coat does not bend light, and what
+//!   passes it once gets the square root of its colour. Radiance that enters a volume is scaled by
+//!   the squared index, as by `dielectric`. From inside, the base reflects as a dielectric,
+//!   without coat and fuzz.
 //! - A thin wall lets light pass straight on, as if it reflected it on the other side. It reflects at
 //!   both of its faces, 2F/(1 + F), and the subsurface scatters (1 + anisotropy)/2 of its light to the
 //!   other side.
@@ -519,7 +519,8 @@ fn wall_reflectance(f: vec3f) -> vec3f {
     return 2.0 * f / (1.0 + f);
 }
 
-/// The colour of light that passes the surface. A thin wall is longer for oblique directions.
+/// The colour of light that passes the surface. The path through a thin wall is longer at oblique
+/// angles.
 fn transmittance(b: Base, m: Material) -> vec3f {
     let sine2 = 1.0 - square(b.facets.cosine);
     let stretch = inverseSqrt(1.0 - sine2 / square(b.index));
@@ -537,9 +538,9 @@ fn reflected_share(m: Material) -> f32 {
 struct Coat {
     /// Albedo, times the weight.
     albedo: f32,
-    /// Factors of light that the base reflects, and of light that passes it.
+    /// Factors of light that the base reflects, and of light that it transmits.
     reflected: vec3f,
-    passed: vec3f,
+    transmitted: vec3f,
 }
 
 fn coat(facets: Facets, gain: f32, b: Base, m: Material) -> Coat {
@@ -557,7 +558,7 @@ fn coat(facets: Facets, gain: f32, b: Base, m: Material) -> Coat {
     let darkened = mix(vec3f(1.0), darkening, m.coat_weight * m.coat_darkening);
     let twice = mix(vec3f(1.0), m.coat_color, m.coat_weight) * darkened;
     c.reflected = below * select(twice, vec3f(1.0), b.inside);
-    c.passed = below * mix(vec3f(1.0), sqrt(m.coat_color), m.coat_weight);
+    c.transmitted = below * mix(vec3f(1.0), sqrt(m.coat_color), m.coat_weight);
     return c;
 }
 
@@ -596,13 +597,13 @@ fn refraction(b: Base, i: vec3f, o: vec3f) -> Refraction {
     return r;
 }
 
-/// What passes the dielectric to the other side, without layers above.
-fn passed_light(b: Base, i: vec3f, o: vec3f, m: Material) -> vec3f {
+/// What the dielectric transmits to the other side, without layers above.
+fn transmitted_light(b: Base, i: vec3f, o: vec3f, m: Material) -> vec3f {
     let cosine_i = clamp(-i.z, MIN_COSINE, 1.0);
-    let walls = m.subsurface_weight * (1.0 - reflected_share(m));
+    let subsurface = m.subsurface_weight * (1.0 - reflected_share(m));
     let below = 1.0 - dielectric_albedo(b, m);
     var s = m.subsurface_color
-        * ((1.0 - m.transmission_weight) * below * walls * (INV_PI * cosine_i));
+        * ((1.0 - m.transmission_weight) * below * subsurface * (INV_PI * cosine_i));
     if m.transmission_weight > 0.0 {
         let color = m.transmission_weight * transmittance(b, m);
         if m.geometry_thin_walled {
@@ -669,7 +670,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     var s = mix(dielectric, metal_reflection, m.base_metalness);
     let reflects = i.z > 0.0;
     if !only_reflects(m) {
-        s = select(passed_light(b, i, o, m), s, reflects);
+        s = select(transmitted_light(b, i, o, m), s, reflects);
     }
 
     if m.coat_weight > 0.0 {
@@ -678,7 +679,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
         let gain = 1.0 + facets.missing * f;
         let c = coat(facets, gain, b, m);
         let coat = f * gain * mirror_lobe(facets, h, h2, cosine_i);
-        s *= select(c.passed, c.reflected, reflects);
+        s *= select(c.transmitted, c.reflected, reflects);
         s += select(0.0, m.coat_weight * coat, reflects && !b.inside);
     }
     if m.fuzz_weight > 0.0 {
@@ -698,7 +699,7 @@ struct Lobes {
     coat: f32,
     fuzz: f32,
     diffuse: f32,
-    passed: f32,
+    transmitted: f32,
 }
 
 fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
@@ -712,7 +713,7 @@ fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
     let share = reflected_share(m);
     let diffuse = (1.0 - m.subsurface_weight) * m.base_weight * largest(m.base_color);
     p.diffuse = opaque * (diffuse + subsurface * share);
-    p.passed = opaque * subsurface * (1.0 - share);
+    p.transmitted = opaque * subsurface * (1.0 - share);
     var below = 1.0;
     if m.coat_weight > 0.0 {
         let c = coat(coat_facets(o, m), 1.0, b, m);
@@ -728,13 +729,13 @@ fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
     }
     p.base *= below;
     p.diffuse = p.diffuse * below + 1e-3;
-    p.passed *= below;
-    let scale = 1.0 / (p.base + p.coat + p.fuzz + p.diffuse + p.passed);
+    p.transmitted *= below;
+    let scale = 1.0 / (p.base + p.coat + p.fuzz + p.diffuse + p.transmitted);
     p.base *= scale;
     p.coat *= scale;
     p.fuzz *= scale;
     p.diffuse *= scale;
-    p.passed *= scale;
+    p.transmitted *= scale;
     return p;
 }
 
@@ -780,7 +781,7 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let mirrored = vec3f(i.xy, abs(i.z));
     let h = mirrored + o;
     let h2 = max(dot(h, h), 1e-12);
-    var density = select(p.passed, p.diffuse, reflects) * abs(i.z) * INV_PI;
+    var density = select(p.transmitted, p.diffuse, reflects) * abs(i.z) * INV_PI;
     let mirror = mirror_pdf(b.facets, h, h2, o);
     if m.transmission_weight > 0.0 {
         let share = reflection_probability(min(0.5 * sqrt(h2), 1.0), b, m);
@@ -874,10 +875,10 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     x -= select(p.fuzz, 0.0, is_base || is_coat || is_fuzz);
     let is_facet = is_base || is_coat;
     let is_diffuse = !is_facet && !is_fuzz && x < p.diffuse;
-    let is_passed = !is_facet && !is_fuzz && !is_diffuse;
-    x -= select(0.0, p.diffuse, is_passed);
+    let is_transmitted = !is_facet && !is_fuzz && !is_diffuse;
+    x -= select(0.0, p.diffuse, is_transmitted);
     let width = select(
-        select(select(select(p.passed, p.diffuse, is_diffuse), p.fuzz, is_fuzz), p.coat, is_coat),
+        select(select(select(p.transmitted, p.diffuse, is_diffuse), p.fuzz, is_fuzz), p.coat, is_coat),
         p.base,
         is_base,
     );
@@ -885,7 +886,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
 
     // Diffuse lobes. The clamp keeps directions above the horizon, so the density is never 0.
     let z = sqrt(max(1.0 - dot(d, d), 6e-8));
-    var i = vec3f(d, select(z, -z, is_passed));
+    var i = vec3f(d, select(z, -z, is_transmitted));
     if m.fuzz_weight > 0.0 && is_fuzz {
         i = fuzz_direction(vec3f(d, z), o, view_cosine(o), max(m.fuzz_roughness, 0.01));
     }

@@ -60,7 +60,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
         return Err(Error::option("--output would overwrite the document", "name another file"));
     }
     let material = convert(&args.document, args.material.as_deref())?;
-    material.warnings_of_shader().for_each(|warning| console::warn(warning));
+    material.all_warnings().for_each(|warning| console::warn(warning));
     match output {
         None => {
             to_stdout(material.text.as_bytes())?;

@@ -6,6 +6,7 @@ use crate::files::file_name;
 use crate::images::Content;
 use crate::schema::{Material, TextureInfo};
 use crate::textures::{Context, Coordinates, MaterialTextures, all_coordinates};
+use glam::DAffine2;
 use lightbound_pbrt::SceneError;
 use std::fmt::Write;
 
@@ -65,9 +66,13 @@ fn textures(m: &Material) -> Vec<&TextureInfo> {
     all.into_iter().flatten().collect()
 }
 
-/// Returns the texture coordinates that a material needs; none without textures.
+/// Returns the texture coordinates that a material needs; those of tangents without textures.
 pub(crate) fn uses(m: &Material) -> Vec<Coordinates> {
-    all_coordinates(&textures(m))
+    let all = all_coordinates(&textures(m));
+    match all.is_empty() && needs_tangents(m) {
+        true => vec![(0, DAffine2::IDENTITY)],
+        false => all,
+    }
 }
 
 /// Whether the material depends on tangents.
@@ -252,7 +257,7 @@ impl Writer<'_, '_> {
             _ => return Ok(()),
         };
         if cutoff.is_some() && of_vertices.is_none() {
-            let problem = "masks what has different opacities at vertices";
+            let problem = "uses MASK, but vertices differ in opacity";
             self.warn(problem, "the opacity without that of vertices")?;
         }
         let factor = factor * of_vertices.unwrap_or(1.0);

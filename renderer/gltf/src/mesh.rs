@@ -144,7 +144,7 @@ pub(crate) fn read(
         let mut found: Vec<DVec2> = coordinates(wanted)?;
         if found.is_empty() {
             let message = format!(
-                "{}: {name} has a textured material, but no TEXCOORD_{}",
+                "{}: {name} has a material with textures or anisotropy, but no TEXCOORD_{}",
                 document.path.display(),
                 wanted.0
             );

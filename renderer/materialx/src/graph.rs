@@ -61,7 +61,7 @@ pub(crate) struct Parameter {
 }
 
 /// Nodes in a chain, each connected to the next.
-const MAX_CHAIN: usize = 200;
+pub(crate) const MAX_CHAIN: usize = 200;
 
 /// Statements of a program. Definitions that use each other may need any number.
 const MAX_STATEMENTS: usize = 10_000;
@@ -91,19 +91,22 @@ impl<'d> Graph<'d> {
         std::mem::take(&mut self.statements)
     }
 
-    /// Returns what `evaluate` returns, and the statements and the images that it adds to the program,
-    /// without adding them.
-    pub fn apart<T>(
+    /// Evaluates something without changing the program. Returns the result, and the statements and
+    /// images that it would add.
+    pub fn evaluate_isolated<T>(
         &mut self,
         evaluate: impl FnOnce(&mut Self) -> T,
     ) -> (T, Vec<String>, Vec<Texture>) {
         let names = self.names.clone();
+        let (parameters, warnings) = (self.parameters.len(), self.warnings.len());
         let statements = std::mem::take(&mut self.statements);
         let values = std::mem::take(&mut self.values);
         let textures = std::mem::take(&mut self.textures);
         let result = evaluate(self);
         self.names = names;
         self.values = values;
+        self.parameters.truncate(parameters);
+        self.warnings.truncate(warnings);
         let added = std::mem::replace(&mut self.statements, statements);
         (result, added, std::mem::replace(&mut self.textures, textures))
     }
@@ -315,16 +318,18 @@ impl<'d> Graph<'d> {
         ))
     }
 
+    fn no_interface(&self, input: Id, name: &str) -> Error {
+        self.document.error(
+            input,
+            format!("the graph has no input \"{name}\""),
+            "correct interfacename, or add the input",
+        )
+    }
+
     /// The value of an input of the interface.
     fn interface(&mut self, scope: Scope, input: Id, name: &str) -> Result<Option<Term>, Error> {
         let document = self.document;
-        let missing = || {
-            document.error(
-                input,
-                format!("the graph has no input \"{name}\""),
-                "correct interfacename, or add the input",
-            )
-        };
+        let missing = || self.no_interface(input, name);
         match self.interfaces[scope.0] {
             Interface::None => Err(missing()),
             Interface::Graph(graph) => {
@@ -405,15 +410,21 @@ impl<'d> Graph<'d> {
                 document.error(at, format!("there is no {kind} \"{name}\""), help)
             };
             if let Some(name) = attribute("interfacename") {
-                let found = match self.interfaces[scope.0] {
-                    Interface::None => None,
-                    Interface::Graph(graph) => Some((TOP, document.input(graph, name))),
-                    Interface::Node { scope, node, .. } => {
-                        Some((scope, document.input(node, name)))
+                let (declared, outer, given) = match self.interfaces[scope.0] {
+                    Interface::None => return Err(self.no_interface(at, name)),
+                    Interface::Graph(graph) => {
+                        let input = document.input(graph, name);
+                        (input, TOP, input)
+                    }
+                    Interface::Node { scope, node, definition } => {
+                        (document.input(definition, name), scope, document.input(node, name))
                     }
                 };
-                let Some((outer, Some(input))) = found else { return Ok(None) };
-                (scope, at) = (outer, input);
+                match (declared, given) {
+                    (None, None) => return Err(self.no_interface(at, name)),
+                    (_, None) => return Ok(None),
+                    (_, Some(input)) => (scope, at) = (outer, input),
+                }
                 continue;
             }
             let output = attribute("output").unwrap_or("out");
@@ -433,7 +444,7 @@ impl<'d> Graph<'d> {
             match (document.category(node), document.input(node, "in")) {
                 ("output", _) => at = node,
                 ("dot", Some(input)) => at = input,
-                _ => match self.defined(scope, node, output)? {
+                _ => match self.definition_output(scope, node, output)? {
                     Some((inner, output)) => (scope, at) = (inner, output),
                     None => return Ok(Some((scope, node))),
                 },
@@ -443,7 +454,7 @@ impl<'d> Graph<'d> {
     }
 
     /// The output of the graph that defines a node, and its scope; `None` for a node of MaterialX.
-    pub fn defined(
+    pub fn definition_output(
         &mut self,
         scope: Scope,
         node: Id,

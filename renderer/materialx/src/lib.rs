@@ -82,7 +82,7 @@ pub struct Material {
 
 impl Material {
     /// All warnings, where only the shader is used.
-    pub fn warnings_of_shader(&self) -> impl Iterator<Item = &Warning> {
+    pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
         let emission = self.emission.iter().map(|emission| &emission.warning);
         self.warnings.iter().chain(emission).chain(self.volume.iter().map(|volume| &volume.warning))
     }
@@ -127,7 +127,7 @@ impl Document {
             let message = format!("{label} has no valid program: {}", error.one_line());
             self.error(element, message, "simplify the graph of the material")
         };
-        let template = Template::new(&surface.code).map_err(invalid)?;
+        let template = Template::new(self.file_name(), &surface.code).map_err(invalid)?;
         self.clamp_values(&mut g, node, &template, &mut surface.values);
         let statements = g.next_function(true);
         let normal = match surface.normal {
@@ -183,7 +183,7 @@ impl Document {
     /// The node of a material's surface, and its scope.
     fn surface_of(&self, g: &mut Graph, element: Id) -> Result<(graph::Scope, Id), Error> {
         if self.attribute(element, "type") == Some("surfaceshader") {
-            return match g.defined(TOP, element, "out")? {
+            return match g.definition_output(TOP, element, "out")? {
                 None => Ok((TOP, element)),
                 Some((scope, output)) => {
                     g.source(scope, output)?.ok_or_else(|| self.no_surface(output))

@@ -48,7 +48,7 @@ impl Template {
     ///
     /// # Errors
     /// If a tree of BSDFs is too large for a shader.
-    pub fn new(code: &Code) -> Result<Template, ShaderError> {
+    pub fn new(name: &str, code: &Code) -> Result<Template, ShaderError> {
         let text: Cow<'static, str> = match code {
             Code::Library(name) => {
                 let found = SHADERS.iter().find(|(n, _)| n == name);
@@ -60,7 +60,7 @@ impl Template {
                 format!("{text}{}", functions.collect::<String>()).into()
             }
         };
-        let shader = Shader::parse("template", &text)?;
+        let shader = Shader::parse(name, &text)?;
         Ok(Template { text, shader })
     }
 
@@ -147,6 +147,11 @@ impl Template {
     }
 }
 
+/// A text in a comment of a parameter. A colon in it could be that of a clause.
+pub(crate) fn comment_text(text: &str) -> String {
+    one_line(text).replace(':', " ")
+}
+
 /// Removes line breaks, which would end a comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -190,8 +195,7 @@ fn declaration(parameter: &Parameter) -> String {
     };
     let is_bool = default.ty == crate::values::Type::Boolean;
     let constant = default.constant.as_ref().expect("defaults are constant");
-    // A colon in the meaning could be that of a clause.
-    let meaning = meaning.replace(':', " ");
+    let meaning = comment_text(meaning);
     format!(
         "    /// {meaning}, of the graph. {range}default: {}\n    {name}: {},\n",
         default_text(constant, is_bool),

@@ -1,5 +1,4 @@
-//! What a surface means for a scene, besides its shader: the light that it emits, and the volume that
-//! it bounds.
+//! Scene-level properties of a surface: its emission and interior medium.
 
 use crate::error::Warning;
 use crate::textures::Texture;
@@ -24,22 +23,22 @@ pub struct Volume {
     pub scattering: [f64; 3],
     /// Mean cosine of the scattering angle.
     pub anisotropy: f64,
-    /// The member of `Material` with the distance in which light gets the colour of the volume. If it
-    /// is not 0, the surface does not colour light.
+    /// The member of `Material` with the distance in which light gets the colour of the volume. If
+    /// it is not 0, the surface does not colour light.
     pub depth: (&'static str, f64),
     /// The warning where the volume is not rendered, and the surface colours light instead.
     pub warning: Warning,
 }
 
 impl Volume {
-    /// The volume in which white light has this colour after the distance `depth`, and that scatters
-    /// `scatter`/`depth`. If it would absorb a negative amount, it absorbs more of all colours (OpenPBR
-    /// Surface 1.1, *Translucent base*).
+    /// The volume in which white light has this colour after the distance `depth`, and that
+    /// scatters `scatter`/`depth`. If it would absorb a negative amount, it absorbs more of all
+    /// colours (OpenPBR Surface 1.1, *Translucent base*). Values are clamped to valid ones.
     pub(crate) fn coefficients(color: &[f64], scatter: &[f64], depth: f64) -> [[f64; 3]; 2] {
         const MIN_COLOR: f64 = 1e-4;
-        let scattering = [0, 1, 2].map(|k| scatter[k] / depth);
-        let absorption =
-            [0, 1, 2].map(|k| -libm::log(color[k].max(MIN_COLOR)) / depth - scattering[k]);
+        let scattering = [0, 1, 2].map(|k| scatter[k].max(0.0) / depth);
+        let extinction = [0, 1, 2].map(|k| -libm::log(color[k].clamp(MIN_COLOR, 1.0)) / depth);
+        let absorption = [0, 1, 2].map(|k| extinction[k] - scattering[k]);
         let least = absorption.into_iter().fold(0.0, f64::min);
         [absorption.map(|x| x - least), scattering]
     }

@@ -406,7 +406,7 @@ fn what_is_ignored_is_a_warning() {
         <input name=\"geometry_opacity\" type=\"float\" value=\"0.5\"/>\n\
         <input name=\"specular_ior\" type=\"float\" value=\"0.5\"/></open_pbr_surface></materialx>";
     let material = convert(text).unwrap();
-    let warnings: Vec<_> = material.warnings_of_shader().map(ToString::to_string).collect();
+    let warnings: Vec<_> = material.all_warnings().map(ToString::to_string).collect();
     let expected = [
         "test.mtlx:4: a material has no opacity",
         "test.mtlx:3: a material does not emit light",
@@ -702,4 +702,132 @@ fn unlit_surfaces_emit() {
     assert_eq!(material.emission.as_ref().unwrap().radiance, [1.0, 2.0, 3.0]);
     let [wi, wo] = LEVEL;
     assert!(reflected(&material, wi, wo)[0] < 1e-3);
+}
+
+#[test]
+fn trees_without_end_are_errors() {
+    // Each BSDF of this kind is a layer over another one.
+    let recursive = "<nodedef name=\"ND_r\" node=\"r\"><output name=\"out\" type=\"BSDF\"/></nodedef>\
+        <nodegraph name=\"NG_r\" nodedef=\"ND_r\"><r name=\"inner\" type=\"BSDF\"/>\
+        <sheen_bsdf name=\"top\" type=\"BSDF\"/><layer name=\"l\" type=\"BSDF\"><input name=\"top\" \
+        type=\"BSDF\" nodename=\"top\"/><input name=\"base\" type=\"BSDF\" nodename=\"inner\"/></layer>\
+        <output name=\"out\" type=\"BSDF\" nodename=\"l\"/></nodegraph><r name=\"root\" type=\"BSDF\"/>";
+    let mut chain = "<sheen_bsdf name=\"n5000\" type=\"BSDF\"/>".to_owned();
+    for i in 0..5000 {
+        let name = if i == 0 { "root".to_owned() } else { format!("n{i}") };
+        chain += &format!(
+            "<add name=\"{name}\" type=\"BSDF\"><input name=\"in1\" type=\"BSDF\" \
+             nodename=\"n{}\"/></add>",
+            i + 1
+        );
+    }
+    for nodes in [recursive, &chain] {
+        let error = tree(nodes).unwrap_err().to_string();
+        assert!(error.contains("a tree has more than 200 BSDFs"), "{error}");
+    }
+    let typo = "<nodedef name=\"ND_r\" node=\"r\"><output name=\"out\" type=\"BSDF\"/></nodedef>\
+        <nodegraph name=\"NG_r\" nodedef=\"ND_r\"><layer name=\"l\" type=\"BSDF\"><input name=\"top\" \
+        type=\"BSDF\" interfacename=\"tpo\"/></layer><output name=\"out\" type=\"BSDF\" \
+        nodename=\"l\"/></nodegraph><r name=\"root\" type=\"BSDF\"/>";
+    let error = tree(typo).unwrap_err().to_string();
+    assert!(error.contains("the graph has no input \"tpo\""), "{error}");
+}
+
+#[test]
+fn inputs_of_emission_are_not_in_the_program() {
+    let graph = |name: &str| {
+        format!(
+            "<nodegraph name=\"{name}\"><input name=\"tint\" type=\"color3\" value=\"1, 0, 0\"/>\
+             <dot name=\"d\" type=\"color3\"><input name=\"in\" type=\"color3\" \
+             interfacename=\"tint\"/></dot><output name=\"out\" type=\"color3\" nodename=\"d\"/>\
+             </nodegraph>"
+        )
+    };
+    let material = convert(&format!(
+        "<materialx>{}{}<standard_surface name=\"s\" type=\"surfaceshader\">\
+         <input name=\"base_color\" type=\"color3\" nodegraph=\"a\"/>\
+         <input name=\"emission_color\" type=\"color3\" nodegraph=\"b\"/>{}</standard_surface>\
+         </materialx>",
+        graph("a"),
+        graph("b"),
+        inputs("emission:float=1")
+    ))
+    .unwrap();
+    assert_eq!(material.text.matches("tint: vec3f,").count(), 1, "{}", material.text);
+    // The colour is a parameter of its graph, and so not constant.
+    assert!(material.emission.is_none() && material.warnings.len() == 1);
+}
+
+/// Reflected and transmitted light for a view direction, by directions that are denser towards the
+/// normal.
+fn albedo(material: &Material, wo: [f32; 3]) -> f32 {
+    let shader = &material.shader;
+    let integrand = Integrand::new(shader, &Settings::default(), Frame::Local).unwrap().bounded();
+    let defaults = shader.members().iter().flat_map(|member| member.default.clone().unwrap());
+    let defaults: Vec<f32> = defaults.map(|x| x as f32).collect();
+    let n = 64;
+    let mut sum = 0.0;
+    for k in 0..n * n {
+        let t = (((2 * (k / n) + 1) % n) as f32) / n as f32;
+        let z = if 2 * (k / n) < n { 1.0 - t * t } else { t * t - 1.0 };
+        let (sin, cos) = (std::f32::consts::TAU * ((k % n) as f32 + 0.5) / n as f32).sin_cos();
+        let r = (1.0 - z * z).sqrt();
+        let row = [r * cos, r * sin, z].into_iter().chain(wo).chain(defaults.iter().copied());
+        let words: Vec<u32> = row.map(f32::to_bits).collect();
+        let outputs = interpreter::run(&integrand, &[], &words, 1).unwrap();
+        sum += 2.0 * t * f32::from_bits(outputs[0]);
+    }
+    sum * 4.0 * std::f32::consts::PI / (n * n) as f32
+}
+
+#[test]
+fn white_trees_reflect_at_most_what_they_receive() {
+    let white = "<oren_nayar_diffuse_bsdf name=\"base\" type=\"BSDF\"><input name=\"color\" \
+        type=\"color3\" value=\"1, 1, 1\"/></oren_nayar_diffuse_bsdf>";
+    let rough = "<input name=\"roughness\" type=\"vector2\" value=\"0.3, 0.3\"/>";
+    let color = "<input name=\"color\" type=\"color3\" value=\"1, 1, 1\"/>";
+    let schlick = |exponent: &str| {
+        format!(
+            "{rough}<input name=\"color0\" type=\"color3\" value=\"0.04, 0.04, 0.04\"/>\
+             <input name=\"exponent\" type=\"float\" value=\"{exponent}\"/>"
+        )
+    };
+    let mode =
+        |mode| format!("{rough}<input name=\"scatter_mode\" type=\"string\" value=\"{mode}\"/>");
+    let cases = [
+        ("oren_nayar_diffuse_bsdf", color.to_owned(), 0.9),
+        ("burley_diffuse_bsdf", color.to_owned(), 0.75),
+        ("translucent_bsdf", color.to_owned(), 0.9),
+        ("subsurface_bsdf", color.to_owned(), 0.9),
+        ("sheen_bsdf", color.to_owned(), 0.9),
+        ("dielectric_bsdf", rough.to_owned(), 0.9),
+        ("dielectric_bsdf", mode("RT"), 0.85),
+        ("conductor_bsdf", rough.to_owned(), 0.85),
+        ("generalized_schlick_bsdf", schlick("5"), 0.85),
+        ("generalized_schlick_bsdf", schlick("1"), 0.6),
+        ("generalized_schlick_bsdf", schlick("0"), 0.85),
+    ];
+    for (category, inputs, least) in cases {
+        let material = tree(&format!(
+            "{white}<{category} name=\"top\" type=\"BSDF\">{inputs}</{category}>\
+             <layer name=\"root\" type=\"BSDF\"><input name=\"top\" type=\"BSDF\" \
+             nodename=\"top\"/><input name=\"base\" type=\"BSDF\" nodename=\"base\"/></layer>"
+        ))
+        .unwrap();
+        let both = material.shader.sides() == lightbound_shader::SurfaceSides::Both;
+        for degrees in [0.0, 40.0, 60.0, 75.0] {
+            for side in if both { &[1.0, -1.0][..] } else { &[1.0] } {
+                let (sin, cos) = f32::to_radians(degrees).sin_cos();
+                // Refracted radiance is scaled by the squared index.
+                let is_glass = inputs.contains("RT");
+                let found = albedo(&material, [sin, 0.0, side * cos]);
+                let most = if is_glass { 1.5 * 1.5 } else { 1.05 };
+                let least = if is_glass { 0.4 } else { least };
+                assert!(
+                    (least..=most).contains(&found),
+                    "{category} {inputs}, {degrees}°, side {side}: {found}"
+                );
+            }
+        }
+    }
 }

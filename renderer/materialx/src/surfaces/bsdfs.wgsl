@@ -1,5 +1,5 @@
-// BSDFs of MaterialX's physically based shading nodes. Directions are turned so that the view direction
-// o is above the surface, and values are s, the BSDF times the cosine of i.
+// BSDFs of MaterialX's physically based shading nodes. Directions are turned so that the view
+// direction o is above the surface, and values are s, the BSDF times the cosine of i.
 
 /// What a BSDF scatters, and what it leaves for a BSDF below it.
 struct MxBsdf {
@@ -75,6 +75,10 @@ fn mx_oren_nayar_bsdf(d: MxDirections, weight: f32, color: vec3f, roughness: f32
     let t = select(0.0, along / max(d.cosine_i, d.cosine_o), along > 0.0);
     let s = color * ((a + b * t) * (d.cosine_i * 0.3183098861837907));
     return mx_opaque_bsdf(s, d.reflects, weight);
+}
+
+fn mx_subsurface_bsdf(d: MxDirections, weight: f32, color: vec3f) -> MxBsdf {
+    return mx_oren_nayar_bsdf(d, weight, color, 0.0);
 }
 
 // Burley 2012, *Physically based shading at Disney*.
@@ -167,14 +171,14 @@ fn mx_dielectric_bsdf(
     return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), vec3f(1.0 - e));
 }
 
-// Refraction by facets (Walter et al. 2007), without the reflectance.
-fn mx_refracting_bsdf(
-    d: MxDirections,
-    weight: f32,
-    tint: vec3f,
-    ior: f32,
-    roughness: vec2f,
-) -> MxBsdf {
+/// Refraction by facets (Walter et al. 2007), without the reflectance, and the cosine between facet
+/// and o.
+struct MxRefraction {
+    lobe: f32,
+    cosine_o: f32,
+}
+
+fn mx_refraction(d: MxDirections, ior: f32, roughness: vec2f) -> MxRefraction {
     let f = mx_facets(d, roughness);
     let index = max(ior, 1.01);
     let index_o = select(1.0, index, d.inside);
@@ -194,7 +198,35 @@ fn mx_refracting_bsdf(
     let cosine_i = clamp(-d.i.z, 1e-6, 1.0);
     let masking = sqrt(1.0 - f.alpha2 + f.alpha2 / (cosine_i * cosine_i));
     let lobe = density * index_o / (index_i * (d.cosine_o * masking + f.masking));
-    return MxBsdf(tint * select(0.0, weight * lobe, connected), vec3f(1.0 - weight));
+    let cosine_o = min(abs(along_o) * inverseSqrt(h2) / index_o, 1.0);
+    return MxRefraction(select(0.0, lobe, connected), cosine_o);
+}
+
+// The scatter mode T. It has no reflectance: a layer above scales it.
+fn mx_refracting_bsdf(
+    d: MxDirections,
+    weight: f32,
+    tint: vec3f,
+    ior: f32,
+    roughness: vec2f,
+) -> MxBsdf {
+    let r = mx_refraction(d, ior, roughness);
+    return MxBsdf(tint * (weight * r.lobe), vec3f(1.0 - weight));
+}
+
+// The scatter mode RT: facets refract what they do not reflect.
+fn mx_glass_bsdf(
+    d: MxDirections,
+    weight: f32,
+    tint: vec3f,
+    ior: f32,
+    roughness: vec2f,
+) -> MxBsdf {
+    let reflection = mx_dielectric_bsdf(d, weight, tint, ior, roughness);
+    let r = mx_refraction(d, ior, roughness);
+    let index = mx_relative_index(d, max(ior, 1.01));
+    let passes = 1.0 - mx_dielectric_fresnel(r.cosine_o, index);
+    return MxBsdf(reflection.s + tint * (weight * passes * r.lobe), vec3f(1.0 - weight));
 }
 
 // F of metal with a complex index, after the exact formulas.
@@ -226,7 +258,7 @@ fn mx_conductor_bsdf(
 // Schlick's F with a tint at 82° (Kutz, Hašan and Edmondson 2021).
 fn mx_schlick(cosine: f32, color0: vec3f, color82: vec3f, color90: vec3f, exponent: f32) -> vec3f {
     let x = 1.0 - cosine;
-    let schlick = mix(color0, color90, pow(x, exponent));
+    let schlick = mix(color0, color90, pow(max(x, 1e-6), exponent));
     let schlick82 = mix(color0, color90, pow(6.0 / 7.0, exponent));
     let x2 = x * x;
     let a = schlick82 * (1.0 - color82) * 17.651385;
@@ -245,7 +277,12 @@ fn mx_schlick_bsdf(
     let f = mx_facets(d, roughness);
     let fresnel = mx_schlick(d.cosine_h, color0, color82, color90, exponent);
     let gain = 1.0 + f.missing * fresnel;
-    let albedo = min((color0 * f.a + color90 * f.b) * gain, vec3f(1.0));
+    // b is for the exponent 5. The mean of (1 − c)^p over facets with 2c dc is 2/((p + 1)(p + 2)).
+    let share = min(f.b * 42.0 / ((exponent + 1.0) * (exponent + 2.0)), f.a + f.b);
+    let total = f.a + f.b;
+    let fit = color0 * (total - share) + color90 * share;
+    let view = mx_schlick(d.cosine_o, color0, color82, color90, exponent) * total;
+    let albedo = min(max(fit, view) * gain, vec3f(1.0));
     let s = fresnel * gain * mx_mirror_lobe(d, f);
     return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), 1.0 - weight * albedo);
 }

@@ -1,7 +1,7 @@
 //! Surfaces as parameters of shaders of the library.
 //!
-//! OpenPBR and standard surface are `openpbr`; the materials of glTF, USD and Disney are `gltf`. A tree of
-//! BSDFs is a shader of its own.
+//! OpenPBR and standard surface are `openpbr`; the materials of glTF, USD and Disney are `gltf`. A
+//! tree of BSDFs is a shader of its own.
 
 mod disney;
 mod gltf;
@@ -209,7 +209,7 @@ impl Inputs<'_, '_> {
         factors: &[(&str, f64)],
     ) -> Result<Option<Emission>, Error> {
         let (scope, node) = (self.scope, self.node);
-        let (terms, statements, mut textures) = self.g.apart(|g| {
+        let (terms, statements, mut textures) = self.g.evaluate_isolated(|g| {
             let mut inputs = Inputs { g, scope, node };
             let color = inputs.color(name, default)?;
             let factors: Result<Vec<Term>, Error> =
@@ -220,8 +220,8 @@ impl Inputs<'_, '_> {
         if color.is(0.0) || strengths.iter().any(|factor| factor.is(0.0)) {
             return Ok(None);
         }
-        let names = factors.iter().map(|(name, _)| *name).chain([name]);
-        let given = names.filter_map(|name| self.g.document.input(node, name)).next();
+        let mut names = factors.iter().map(|(name, _)| *name).chain([name]);
+        let given = names.find_map(|name| self.g.document.input(node, name));
         let warning = self.g.warning(
             given.unwrap_or(node),
             "a material does not emit light",
@@ -237,10 +237,16 @@ impl Inputs<'_, '_> {
             }
             _ => None,
         };
-        if emission.is_none() {
-            self.g.warnings.push(warning.clone());
+        let Some((mut radiance, image)) = emission else {
+            self.g.warnings.push(warning);
+            return Ok(None);
+        };
+        if radiance.iter().any(|&x: &f64| x < 0.0) {
+            let at = given.unwrap_or(node);
+            self.g.warn(at, "a material emits a negative amount of light", "0");
+            radiance = radiance.map(|x| x.max(0.0));
         }
-        Ok(emission.map(|(radiance, image)| Emission { radiance, image, warning }))
+        Ok(Some(Emission { radiance, image, warning }))
     }
 
     /// Warns about an opacity that is not 1.
@@ -334,6 +340,9 @@ impl Inputs<'_, '_> {
             self.g.warnings.push(warning);
             return Ok(None);
         };
+        if depth < 0.0 || scatter.iter().any(|&x| x < 0.0) {
+            self.g.warn(element, "the depth or the scattering of a volume is negative", "0");
+        }
         if depth < 0.0 {
             return Ok(None);
         }

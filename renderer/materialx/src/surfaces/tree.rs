@@ -1,12 +1,13 @@
 //! `surface` with a tree of BSDFs, as a shader of its own.
 //!
-//! Each BSDF is one `let` of `fn brdf`, and its inputs are members of `Material`. Directions are sampled
-//! from bounds.
+//! Each BSDF is one `let` of `fn brdf`, and its inputs are members of `Material`. Directions are
+//! sampled from bounds.
 
 use super::{Code, Inputs, Surface};
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
+use crate::program::comment_text;
 use crate::values::{Term, Type};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -21,26 +22,16 @@ const ALPHA: Input = ("roughness", Vector2, &[0.05], [0.0, 1.0]);
 const TINT: Input = ("tint", Color3, &[1.0], [0.0, 1.0]);
 const INDEX: Input = ("ior", Float, &[1.5], [1.0, 10.0]);
 
-const fn color(default: f64) -> Input {
-    match default {
-        0.18 => ("color", Color3, &[0.18], [0.0, 1.0]),
-        _ => ("color", Color3, &[1.0], [0.0, 1.0]),
-    }
-}
-
-const fn roughness(default: f64) -> Input {
-    match default {
-        0.3 => ("roughness", Float, &[0.3], [0.0, 1.0]),
-        _ => ("roughness", Float, &[0.0], [0.0, 1.0]),
-    }
-}
+const WHITE: Input = ("color", Color3, &[1.0], [0.0, 1.0]);
+const GREY: Input = ("color", Color3, &[0.18], [0.0, 1.0]);
+const SMOOTH: Input = ("roughness", Float, &[0.0], [0.0, 1.0]);
 
 /// BSDFs by their category, with the function and its inputs.
 const LOBES: [(&str, &str, &[Input]); 7] = [
-    ("oren_nayar_diffuse_bsdf", "mx_oren_nayar_bsdf", &[WEIGHT, color(0.18), roughness(0.0)]),
-    ("burley_diffuse_bsdf", "mx_burley_bsdf", &[WEIGHT, color(0.18), roughness(0.0)]),
-    ("translucent_bsdf", "mx_translucent_bsdf", &[WEIGHT, color(1.0)]),
-    ("subsurface_bsdf", "mx_oren_nayar_bsdf", &[WEIGHT, color(0.18)]),
+    ("oren_nayar_diffuse_bsdf", "mx_oren_nayar_bsdf", &[WEIGHT, GREY, SMOOTH]),
+    ("burley_diffuse_bsdf", "mx_burley_bsdf", &[WEIGHT, GREY, SMOOTH]),
+    ("translucent_bsdf", "mx_translucent_bsdf", &[WEIGHT, WHITE]),
+    ("subsurface_bsdf", "mx_subsurface_bsdf", &[WEIGHT, GREY]),
     (
         "conductor_bsdf",
         "mx_conductor_bsdf",
@@ -63,15 +54,18 @@ const LOBES: [(&str, &str, &[Input]); 7] = [
             ALPHA,
         ],
     ),
-    ("sheen_bsdf", "mx_sheen_bsdf", &[WEIGHT, color(1.0), roughness(0.3)]),
+    ("sheen_bsdf", "mx_sheen_bsdf", &[WEIGHT, WHITE, ("roughness", Float, &[0.3], [0.0, 1.0])]),
 ];
 
-/// Inputs that have no effect here, unless they have this value.
+/// Numbers that have no effect here, unless they have this value.
 const IGNORED: [(&str, f64, &str); 3] = [
     ("thinfilm_thickness", 0.0, "films are not supported here"),
     ("energy_compensation", 0.0, "light between rough facets is not restored"),
     ("retroreflective", 0.0, "light is not reflected to where it comes from"),
 ];
+
+/// Other inputs of BSDFs.
+const OTHERS: &str = "normal tangent thinfilm_ior distribution scatter_mode mode radius anisotropy";
 
 /// Nodes in a tree.
 const MAX_NODES: usize = 200;
@@ -87,15 +81,19 @@ struct Tree<'g, 'd> {
     /// Names of the BSDFs that have been converted, and the nodes on the way.
     done: HashMap<(Scope, Id), String>,
     active: HashSet<(Scope, Id)>,
+    /// Number of nodes.
+    count: usize,
     transmits: bool,
-    /// The node whose normal is that of the surface.
-    normal: Option<(Scope, Id)>,
+    /// The inputs of BSDFs for their normals; `None` is the normal of the geometry.
+    normals: Vec<Option<(Scope, Id)>>,
 }
 
 /// Converts a node `surface`.
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let opacity = i.float("opacity", 1.0)?;
     i.ignore_opacity("opacity", &opacity);
+    let message = "what transmits light bounds a volume";
+    i.ignore_unless("thin_walled", Type::Boolean, 0.0, message, "a volume")?;
     let (scope, node) = (i.scope, i.node);
     let emission = match i.g.document.input(node, "edf") {
         None => None,
@@ -108,8 +106,9 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         statements: vec![],
         done: HashMap::new(),
         active: HashSet::new(),
+        count: 0,
         transmits: false,
-        normal: None,
+        normals: vec![],
     };
     let root = tree.input(scope, node, "bsdf")?;
     if tree.values.is_empty() {
@@ -117,7 +116,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         let message = format!("{label} has no BSDF");
         return Err(tree.g.document.error(node, message, "connect \"bsdf\" to a BSDF"));
     }
-    let (code, normal) = (Code::Tree(tree.text(&root)), tree.normal);
+    let normal = tree.normal()?;
+    let code = Code::Tree(tree.text(&root));
     Ok(Surface { code, values: tree.values, normal, emission, volume: None })
 }
 
@@ -138,7 +138,7 @@ fn emission(
     }
 }
 
-impl Tree<'_, '_> {
+impl<'d> Tree<'_, 'd> {
     /// The name of the BSDF that an input is connected to.
     fn input(&mut self, scope: Scope, node: Id, name: &str) -> Result<String, Error> {
         let source = match self.g.document.input(node, name) {
@@ -158,10 +158,14 @@ impl Tree<'_, '_> {
         }
         let document = self.g.document;
         let label = document.label(node);
-        if !self.active.insert((scope, node)) || self.done.len() == MAX_NODES {
-            let message =
-                format!("{label} depends on itself, or the tree has over {MAX_NODES} nodes");
-            return Err(document.error(node, message, "simplify the tree of BSDFs"));
+        self.count += 1;
+        if self.count > MAX_NODES {
+            let message = format!("a tree has more than {MAX_NODES} BSDFs");
+            return Err(document.error(node, message, "simplify the tree"));
+        }
+        if !self.active.insert((scope, node)) {
+            let message = format!("{label} depends on itself");
+            return Err(document.error(node, message, "remove the cycle"));
         }
         let expression = match document.category(node) {
             "layer" => self.layer(scope, node)?,
@@ -195,9 +199,7 @@ impl Tree<'_, '_> {
                     let message = "light does not scatter below the surface";
                     self.g.warn(node, message, "diffuse reflection of the same colour");
                 }
-                if document.input(node, "scatter_mode").is_some_and(|mode| {
-                    document.attribute(mode, "value").is_some_and(|mode| mode != "R")
-                }) {
+                if self.mode(scope, node)? != "R" {
                     let message = format!("{label} transmits no light");
                     self.g.warn(node, message, "its reflection only; use a dielectric_bsdf");
                 }
@@ -227,15 +229,20 @@ impl Tree<'_, '_> {
         Ok(format!("mx_layer_bsdf({top}, {base})"))
     }
 
+    /// Whether a BSDF reflects light, R, transmits it, T, or both.
+    fn mode(&self, scope: Scope, node: Id) -> Result<&'d str, Error> {
+        Ok(self.g.string(scope, node, "scatter_mode")?.map_or("R", |(_, mode)| mode))
+    }
+
     fn dielectric(&mut self, scope: Scope, node: Id) -> Result<String, Error> {
-        let mode = self.g.string(scope, node, "scatter_mode")?.map_or("R", |(_, mode)| mode);
+        let mode = self.mode(scope, node)?;
         let inputs = [WEIGHT, TINT, INDEX, ALPHA];
         let reflection = self.lobe(scope, node, "mx_dielectric_bsdf", &inputs)?;
         self.transmits |= mode != "R";
         let arguments = reflection.split_once('(').map_or("", |(_, arguments)| arguments);
         Ok(match mode {
             "T" => format!("mx_refracting_bsdf({arguments}"),
-            "RT" => format!("mx_layer_bsdf({reflection}, mx_refracting_bsdf({arguments})"),
+            "RT" => format!("mx_glass_bsdf({arguments}"),
             _ => reflection,
         })
     }
@@ -252,9 +259,6 @@ impl Tree<'_, '_> {
         for input in inputs {
             arguments.push(self.member(scope, node, *input)?);
         }
-        if function == "mx_oren_nayar_bsdf" && inputs.len() == 2 {
-            arguments.push("0.0".into());
-        }
         for (name, value, message) in IGNORED {
             if let Some(given) = self.g.document.input(node, name)
                 && !self.g.any_input(scope, node, name)?.is_none_or(|term| term.is(value))
@@ -262,7 +266,19 @@ impl Tree<'_, '_> {
                 self.g.warn(given, message, "no effect");
             }
         }
-        self.note_normal(scope, node);
+        let mut known: Vec<&str> = inputs.iter().map(|(name, ..)| *name).collect();
+        known.extend(IGNORED.iter().map(|(name, ..)| *name));
+        super::warn_of_unknown_inputs(self.g, node, &format!("{} {OTHERS}", known.join(" ")));
+        if let Some(mode) =
+            self.g.string(scope, node, "mode")?.filter(|(_, mode)| *mode == "zeltner")
+        {
+            self.g.warn(mode.0, "sheen is that of conty_kulla", "conty_kulla");
+        }
+        let normal = self.g.document.input(node, "normal").filter(|&input| {
+            let is_given = |name| self.g.document.attribute(input, name).is_some();
+            !is_given("value") && !is_given("defaultgeomprop")
+        });
+        self.normals.push(normal.map(|input| (scope, input)));
         Ok(format!("{function}({})", arguments.join(", ")))
     }
 
@@ -278,30 +294,30 @@ impl Tree<'_, '_> {
         let owner = self.g.document.name(node);
         let member = self.g.names.parameter(&format!("{owner}_{name}"));
         self.members += &format!(
-            "    /// {name} of {owner}. range: [{low}, {high}], default: {low}\n    {member}: {},\n",
+            "    /// {name} of the node {}. range: [{low}, {high}], default: {low}\n    {member}: {},\n",
+            comment_text(owner),
             ty.wgsl()
         );
         self.values.push((member.clone().into(), value));
         Ok(format!("m.{member}"))
     }
 
-    /// Uses the normal of the first BSDF that has one.
-    fn note_normal(&mut self, scope: Scope, node: Id) {
-        let document = self.g.document;
-        let Some(input) = document.input(node, "normal") else { return };
-        if document.attribute(input, "value").is_some()
-            || document.attribute(input, "defaultgeomprop").is_some()
-        {
-            return;
-        }
-        match self.normal {
-            None => self.normal = Some((scope, input)),
-            Some(first) if first != (scope, input) => {
+    /// The normal of the surface: that of the first BSDF that has one.
+    fn normal(&mut self) -> Result<Option<(Scope, Id)>, Error> {
+        let Some(first) = self.normals.iter().copied().flatten().next() else { return Ok(None) };
+        let source = self.g.source(first.0, first.1)?;
+        for normal in std::mem::take(&mut self.normals) {
+            let is_same = match normal {
+                None => false,
+                Some((scope, input)) => self.g.source(scope, input)? == source,
+            };
+            if !is_same {
+                let at = normal.unwrap_or(first).1;
                 let message = "all BSDFs of a surface have the same normal";
-                self.g.warn(input, message, "the normal of the first");
+                self.g.warn(at, message, "the normal of the first that has one");
             }
-            Some(_) => {}
         }
+        Ok(Some(first))
     }
 
     /// The shader, without the functions of the BSDFs.
@@ -316,7 +332,8 @@ impl Tree<'_, '_> {
         format!(
             "{sides}//! cosine: included\n//!\n//! A tree of BSDFs.\n\nstruct Material {{\n{}}}\n\n\
              fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{\n    if {guard} {{\n        \
-             return vec3f(0.0);\n    }}\n    let d = mx_directions(wi, wo);\n{}    return {root}.s;\n}}\n",
+             return vec3f(0.0);\n    }}\n    let d = mx_directions(wi, wo);\n{}    \
+             return {root}.s;\n}}\n",
             self.members,
             statements.concat()
         )

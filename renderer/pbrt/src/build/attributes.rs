@@ -100,7 +100,7 @@ impl Builder<'_> {
     }
 
     /// Warns about attributes that textures of a shape's material or opacity read without a default,
-    /// and that the shape `has` not.
+    /// and that the shape lacks.
     pub(super) fn check_attributes(
         &mut self,
         entity: &Entity,

@@ -218,7 +218,7 @@ impl Builder<'_> {
             return Err(entity.error(message).help("give \"string filename\""));
         };
         let path = self.path(name);
-        self.light_image(entity, &path)
+        self.light_image(entity, &path, Encoding::Srgb)
     }
 
     /// Reads an image of emitted light. Texels must be finite; negative ones cause a warning.
@@ -226,8 +226,9 @@ impl Builder<'_> {
         &mut self,
         entity: &Entity,
         path: &Path,
+        encoding: Encoding,
     ) -> Result<Image, SceneError> {
-        let image = self.read_image(entity, path, Encoding::Srgb, ColourRole::Light)?;
+        let image = self.read_image(entity, path, encoding, ColourRole::Light)?;
         if let Some(i) = image.pixels().position(|texel| !texel.is_finite()) {
             let (x, y) = (i as u32 % image.width(), i as u32 / image.width());
             let message = format!("{}: texel ({x}, {y}) is not finite", path.display());

@@ -29,12 +29,12 @@ pub(super) struct Materials {
     /// Index of the medium below the surface of each material, for `subsurface` and `materialx`.
     media: Vec<Option<u32>>,
     /// The light that each material emits.
-    glows: Vec<Option<Glow>>,
+    emissions: Vec<Option<SurfaceEmission>>,
 }
 
 /// The light that the fronts of surfaces with a material emit.
 #[derive(Clone)]
-pub(super) struct Glow {
+pub(super) struct SurfaceEmission {
     /// Radiance.
     pub le: Vec3,
     /// Factor of the radiance.
@@ -46,7 +46,7 @@ pub(super) struct DocumentMaterial {
     pub material: Material,
     /// Index of the medium below the surface.
     pub medium: Option<u32>,
-    pub glow: Option<Glow>,
+    pub emission: Option<SurfaceEmission>,
 }
 
 impl Materials {
@@ -55,7 +55,7 @@ impl Materials {
         self.materials.push(material);
         self.names.push("interface".into());
         self.media.push(None);
-        self.glows.push(None);
+        self.emissions.push(None);
         self.materials.len() as u32 - 1
     }
 
@@ -68,8 +68,8 @@ impl Materials {
     }
 
     /// Returns the light that surfaces with a material emit.
-    pub fn emission(&self, material: u32) -> Option<&Glow> {
-        self.glows[material as usize].as_ref()
+    pub fn emission(&self, material: u32) -> Option<&SurfaceEmission> {
+        self.emissions[material as usize].as_ref()
     }
 }
 
@@ -121,10 +121,10 @@ impl Builder<'_> {
         };
         let index: Vec<_> = d.materials.iter().map(&mut assign_index).collect();
         let (materials, names) = (Vec::new(), Vec::new());
-        let (media, glows) = (Vec::new(), Vec::new());
-        let mut all = Materials { materials, names, index, interface: None, media, glows };
+        let (media, emissions) = (Vec::new(), Vec::new());
+        let mut all = Materials { materials, names, index, interface: None, media, emissions };
         for m in &d.materials {
-            let (mut medium, mut glow) = (None, None);
+            let (mut medium, mut emission) = (None, None);
             let material = match m.entity.name.as_str() {
                 "subsurface" => {
                     let (material, below) = self.subsurface(&m.entity, m.name.as_deref())?;
@@ -135,7 +135,7 @@ impl Builder<'_> {
                 "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
                 "materialx" => {
                     let found = self.materialx(&m.entity, m.name.as_deref())?;
-                    (medium, glow) = (found.medium, found.glow);
+                    (medium, emission) = (found.medium, found.emission);
                     Some(found.material)
                 }
                 _ => self.material(&m.entity)?,
@@ -143,7 +143,7 @@ impl Builder<'_> {
             if let Some(material) = material {
                 all.materials.push(material);
                 all.media.push(medium);
-                all.glows.push(glow);
+                all.emissions.push(emission);
                 let in_document = match m.entity.name.as_str() {
                     "materialx" => m.entity.params.string("material")?,
                     _ => None,
@@ -159,6 +159,19 @@ impl Builder<'_> {
         {
             // In a mix, an interface is a surface that transmits all light unchanged.
             all.add_interface(Material::specular(Specular::ThinDielectric { eta: 1.0 }));
+        }
+        for (m, &index) in d.materials.iter().zip(&all.index) {
+            let Some(Material::Mix { materials, .. }) = index.map(|i| &all.materials[i as usize])
+            else {
+                continue;
+            };
+            let is_emitting = |&index: &u32| {
+                all.emissions.get(index as usize).is_some_and(|emission| emission.is_some())
+            };
+            if materials.iter().any(is_emitting) {
+                let message = "a \"mix\" does not emit the light of its materials";
+                self.warn(&m.entity, message, "no emission; give the shape an AreaLightSource")?;
+            }
         }
         let separates_media = |shape: &ShapeEntity| {
             all.index[shape.material].is_none() && self.media.interface(shape).is_some()

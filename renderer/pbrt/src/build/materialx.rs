@@ -5,7 +5,7 @@
 //! shapes with the material area lights, and a volume becomes the medium below their surfaces.
 
 use super::Builder;
-use super::materials::{DocumentMaterial, Glow};
+use super::materials::{DocumentMaterial, SurfaceEmission};
 use super::media::Coefficients;
 use super::shader_material::ShaderUse;
 use super::shader_textures::ShaderTexture;
@@ -16,6 +16,7 @@ use lightbound::medium::{Homogeneous, Medium, MediumPoint};
 use lightbound::texture::{
     ImageMap, ImageMapValue, Mapping, Param, TextureFilter, WrapMode, shader_texture,
 };
+use lightbound_image::Encoding as FileEncoding;
 use lightbound_materialx::{Document, Emission, Encoding, Error, Texture, Volume, Warning, Wrap};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::ShaderKind;
@@ -88,12 +89,12 @@ impl Builder<'_> {
                 None
             }
         };
-        let glow = match &converted.emission {
+        let emission = match &converted.emission {
             None => None,
-            Some(emission) => Some(self.glow(entity, folder, emission)?),
+            Some(emission) => Some(self.surface_emission(entity, folder, emission)?),
         };
         let material = self.finish_material(&shader_use, values)?;
-        Ok(DocumentMaterial { material, medium, glow })
+        Ok(DocumentMaterial { material, medium, emission })
     }
 
     /// Adds the medium of a volume to those of the scene, and returns its index.
@@ -115,18 +116,24 @@ impl Builder<'_> {
     }
 
     /// The light that surfaces with the material emit; `folder` is that of the document.
-    fn glow(
+    fn surface_emission(
         &mut self,
         entity: &Entity,
         folder: &Path,
         emission: &Emission,
-    ) -> Result<Glow, SceneError> {
+    ) -> Result<SurfaceEmission, SceneError> {
         let le = Vec3::from_array(emission.radiance.map(|x| x as f32));
         let image = match &emission.image {
             None => None,
-            Some(image) => Some(self.emission_image(entity, folder.join(&image.file))?),
+            Some(image) => {
+                let encoding = match image.encoding {
+                    Encoding::Linear => FileEncoding::Linear,
+                    Encoding::Srgb => FileEncoding::Srgb,
+                };
+                Some(self.emission_image(entity, folder.join(&image.file), encoding)?)
+            }
         };
-        Ok(Glow { le, image })
+        Ok(SurfaceEmission { le, image })
     }
 
     fn document_warning(&mut self, entity: &Entity, warning: &Warning) -> Result<(), SceneError> {

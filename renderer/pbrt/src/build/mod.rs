@@ -286,7 +286,7 @@ struct Builder<'a> {
     converted: shader_textures::ConvertedTextures,
     documents: materialx::Documents,
     /// Images of area lights.
-    emission_images: HashMap<PathBuf, Arc<EmissionImage>>,
+    emission_images: HashMap<(PathBuf, bool), Arc<EmissionImage>>,
     /// Measured materials.
     measured: HashMap<PathBuf, MeasuredBrdf>,
     /// Factor of the edge lengths of displaced meshes.

@@ -3,7 +3,7 @@
 use super::attributes::required_attributes;
 use super::light_groups::light_group;
 use super::lights::emission_scale;
-use super::materials::{Glow, Materials};
+use super::materials::{Materials, SurfaceEmission};
 use super::shape_errors::{check_bounds, check_extent, shape_error};
 use super::{Builder, RenderContext, motion_error, transform};
 use crate::describe::{Description, ShapeEntity};
@@ -13,6 +13,7 @@ use glam::DAffine3;
 use lightbound::geometry::{Cylinder, Disk, Geometry, Instance, Motion, Primitive, Shape, Sphere};
 use lightbound::light::{AnyLight, AreaLight, DEFAULT_GROUP, EmissionImage, MovingLight};
 use lightbound::texture::Param;
+use lightbound_image::Encoding;
 use lightbound_math::sampling::luminance;
 use lightbound_math::{Aabb, Transform, Vec3};
 use std::f32::consts::PI;
@@ -314,7 +315,7 @@ impl Builder<'_> {
     ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         self.check_supported("shape", entity, &SHAPES, |_| None)?;
-        // Also shapes of objects may have a name, without an effect.
+        // Shapes in objects may have a name, too; it has no effect.
         shape_name(entity)?;
         let render_from_shape = transform(entity, ctm)?;
         let alpha = self.alpha(entity)?;
@@ -339,7 +340,7 @@ impl Builder<'_> {
             self.check_attributes(entity, required, shape.attributes())?;
         }
         let (index, mut area_light) = (materials.index[s.material], s.area_light);
-        let mut glow = index.and_then(|index| materials.emission(index)).cloned();
+        let mut emitted = index.and_then(|index| materials.emission(index)).cloned();
         let media = match index.and_then(|index| materials.medium(index)) {
             Some(inside) => Some(self.media.enclose(s, inside)),
             None => self.media.interface(s),
@@ -368,13 +369,13 @@ impl Builder<'_> {
             }
             _ => None,
         };
-        if let (Some((what, fallback)), true) = (dark, area_light.is_some() || glow.is_some()) {
+        if let (Some((what, fallback)), true) = (dark, area_light.is_some() || emitted.is_some()) {
             self.warn(entity, what, fallback)?;
-            (area_light, glow) = (None, None);
+            (area_light, emitted) = (None, None);
         }
-        let emission = match (area_light, glow) {
+        let emission = match (area_light, emitted) {
             (Some(light), _) => Some(self.area_emission(&d.area_lights[light])?),
-            (None, Some(Glow { le, image })) => {
+            (None, Some(SurfaceEmission { le, image })) => {
                 Some(AreaEmission { entity: None, le, image, two_sided: false })
             }
             (None, None) => None,
@@ -421,7 +422,9 @@ impl Builder<'_> {
                     .error("both \"L\" and \"filename\" are given")
                     .help("remove one of them; \"scale\" brightens an image"));
             }
-            Some(name) => (Vec3::ONE, Some(self.emission_image(entity, self.path(name))?)),
+            Some(name) => {
+                (Vec3::ONE, Some(self.emission_image(entity, self.path(name), Encoding::Srgb)?))
+            }
         };
         let emission = AreaEmission { entity: Some(entity), le, image, two_sided };
         // Checks the parameters and marks them as used, even if the shape has no elements.
@@ -453,13 +456,15 @@ impl Builder<'_> {
         &mut self,
         entity: &Entity,
         path: PathBuf,
+        encoding: Encoding,
     ) -> Result<Arc<EmissionImage>, SceneError> {
-        if let Some(image) = self.emission_images.get(&path) {
+        let key = (path, encoding == Encoding::Srgb);
+        if let Some(image) = self.emission_images.get(&key) {
             return Ok(image.clone());
         }
-        let image = Arc::new(self.light_image(entity, &path)?);
+        let image = Arc::new(self.light_image(entity, &key.0, encoding)?);
         let image = Arc::new(EmissionImage::new(image));
-        self.emission_images.insert(path, image.clone());
+        self.emission_images.insert(key, image.clone());
         Ok(image)
     }
 

@@ -71,7 +71,7 @@ fn parse_sides(
     let names: Vec<_> = condition.split(" or ").map(|name| name.trim().to_owned()).collect();
     for name in &names {
         match settable.iter().find(|parameter| parameter.name == *name) {
-            Some(parameter) if parameter.range[0] <= 0.0 => {}
+            Some(Parameter { range: [low, high], .. }) if *low <= 0.0 && *high >= 0.0 => {}
             Some(_) => {
                 let message = format!("`{name}` is never 0");
                 return error(message, "this condition always holds", "write `sides: both`".into());
@@ -193,7 +193,7 @@ mod tests {
     fn conditions_of_transmission_are_parsed() {
         let parse = |condition: &str| {
             let text = "struct Material { /** range: [0, 1] */ a: f32, b: bool, \
-                        /** range: [1, 2] */ c: vec3f }
+                        /** range: [1, 2] */ c: vec3f, /** range: [-2, -1] */ e: f32 }
                         fn brdf(i: vec3f, o: vec3f, m: Material) -> vec3f { return i; }";
             Shader::parse("test.wgsl", &format!("//! sides: {condition}\n{text}"))
         };
@@ -211,7 +211,9 @@ mod tests {
                 (SurfaceSides::One, &[][..])
             );
         }
-        for condition in ["one if a", "both if", "both if a, b", "both if c", "both if d"] {
+        for condition in
+            ["one if a", "both if", "both if a, b", "both if c", "both if d", "both if e"]
+        {
             assert!(parse(condition).is_err(), "{condition}");
         }
     }

@@ -6,7 +6,6 @@ use crate::files::file_name;
 use crate::images::Content;
 use crate::schema::{Material, TextureInfo};
 use crate::textures::{Context, Coordinates, MaterialTextures, all_coordinates};
-use glam::DAffine2;
 use lightbound_pbrt::SceneError;
 use std::fmt::Write;
 
@@ -66,13 +65,9 @@ fn textures(m: &Material) -> Vec<&TextureInfo> {
     all.into_iter().flatten().collect()
 }
 
-/// Returns the texture coordinates that a material needs; those of tangents without textures.
+/// Returns the texture coordinates that the textures of a material need.
 pub(crate) fn uses(m: &Material) -> Vec<Coordinates> {
-    let all = all_coordinates(&textures(m));
-    match all.is_empty() && needs_tangents(m) {
-        true => vec![(0, DAffine2::IDENTITY)],
-        false => all,
-    }
+    all_coordinates(&textures(m))
 }
 
 /// Whether the material depends on tangents.

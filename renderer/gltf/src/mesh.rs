@@ -5,7 +5,7 @@ use crate::materials::VertexColours;
 use crate::schema::Primitive;
 use crate::tangents::add_tangents;
 use crate::textures::{Coordinates, attribute_name};
-use glam::{DAffine3, DMat4, DVec2, DVec3, DVec4};
+use glam::{DAffine2, DAffine3, DMat4, DVec2, DVec3, DVec4};
 use lightbound_pbrt::{Diagnostics, SceneError};
 use std::collections::{BTreeMap, HashMap};
 
@@ -140,11 +140,17 @@ pub(crate) fn read(
     };
     let mut uvs = Vec::new();
     let mut more_uvs = Vec::new();
-    for (index, wanted) in needs.coordinates.iter().enumerate() {
+    // Tangents without textures are along the first set of coordinates, if there is one.
+    let first = [(0, DAffine2::IDENTITY)];
+    let all = match needs.coordinates.is_empty() && needs.tangents {
+        true if attribute("TEXCOORD_0").is_some() => &first[..],
+        _ => &needs.coordinates,
+    };
+    for (index, wanted) in all.iter().enumerate() {
         let mut found: Vec<DVec2> = coordinates(wanted)?;
         if found.is_empty() {
             let message = format!(
-                "{}: {name} has a material with textures or anisotropy, but no TEXCOORD_{}",
+                "{}: {name} has a textured material, but no TEXCOORD_{}",
                 document.path.display(),
                 wanted.0
             );

@@ -343,6 +343,24 @@ fn normal_maps_use_tangents() {
 }
 
 #[test]
+fn anisotropy_without_textures_has_tangents() {
+    let mesh = |attributes: &str| {
+        let json = document(&format!(
+            r#""meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"NORMAL":1{attributes}}},
+            "indices":2,"material":0}}]}}],{CAMERA},"nodes":[{{"mesh":0}},
+            {{"camera":0,"translation":[0,0,4]}}],"extensionsUsed":["KHR_materials_anisotropy"],
+            "materials":[{{"extensions":{{"KHR_materials_anisotropy":{{"anisotropyStrength":0.5}}}}}}]"#
+        ));
+        let (translation, warnings) = translated(&json, &Options::default()).unwrap();
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let bytes = &translation.files["mesh0.ply"];
+        lightbound_pbrt::ply::parse(bytes, "x.ply".as_ref(), &[]).unwrap()
+    };
+    assert!(!mesh(r#","TEXCOORD_0":4"#).tangents.is_empty());
+    assert!(mesh("").tangents.is_empty());
+}
+
+#[test]
 fn tangents_follow_morph_targets_and_skins() {
     let tangents = |json: &str| {
         let (translation, warnings) = translated(json, &Options::default()).unwrap();

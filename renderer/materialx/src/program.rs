@@ -147,11 +147,6 @@ impl Template {
     }
 }
 
-/// A text in a comment of a parameter. A colon in it could be that of a clause.
-pub(crate) fn comment_text(text: &str) -> String {
-    one_line(text).replace(':', " ")
-}
-
 /// Removes line breaks, which would end a comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -195,7 +190,8 @@ fn declaration(parameter: &Parameter) -> String {
     };
     let is_bool = default.ty == crate::values::Type::Boolean;
     let constant = default.constant.as_ref().expect("defaults are constant");
-    let meaning = comment_text(meaning);
+    // A colon in the meaning could be that of a clause.
+    let meaning = meaning.replace(':', " ");
     format!(
         "    /// {meaning}, of the graph. {range}default: {}\n    {name}: {},\n",
         default_text(constant, is_bool),

@@ -725,6 +725,12 @@ fn trees_without_end_are_errors() {
         let error = tree(nodes).unwrap_err().to_string();
         assert!(error.contains("a tree has more than 200 BSDFs"), "{error}");
     }
+    // Names of nodes are not those of functions.
+    let named = tree(
+        "<sheen_bsdf name=\"mx_top\" type=\"BSDF\"/><add name=\"root\" type=\"BSDF\"><input \
+         name=\"in1\" type=\"BSDF\" nodename=\"mx_top\"/></add>",
+    );
+    assert!(named.unwrap().text.contains("node_mx_top"));
     let typo = "<nodedef name=\"ND_r\" node=\"r\"><output name=\"out\" type=\"BSDF\"/></nodedef>\
         <nodegraph name=\"NG_r\" nodedef=\"ND_r\"><layer name=\"l\" type=\"BSDF\"><input name=\"top\" \
         type=\"BSDF\" interfacename=\"tpo\"/></layer><output name=\"out\" type=\"BSDF\" \

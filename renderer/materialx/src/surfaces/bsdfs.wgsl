@@ -109,7 +109,7 @@ struct MxFacets {
 // Fits of MaterialX 1.39 (*Rational quadratic fit to Monte Carlo data for GGX directional albedo*).
 fn mx_facets(d: MxDirections, roughness: vec2f) -> MxFacets {
     var f: MxFacets;
-    f.alpha = clamp(roughness, vec2f(0.001), vec2f(1.0));
+    f.alpha = clamp(roughness, vec2f(0.03), vec2f(1.0));
     f.alpha2 = f.alpha.x * f.alpha.y;
     let x = d.cosine_o;
     f.masking = sqrt(f.alpha2 + (1.0 - f.alpha2) * (x * x));

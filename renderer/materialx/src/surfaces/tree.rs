@@ -7,7 +7,6 @@ use super::{Code, Inputs, Surface};
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
-use crate::program::comment_text;
 use crate::values::{Term, Type};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -66,6 +65,9 @@ const IGNORED: [(&str, f64, &str); 3] = [
 
 /// Other inputs of BSDFs.
 const OTHERS: &str = "normal tangent thinfilm_ior distribution scatter_mode mode radius anisotropy";
+
+/// Minimum roughness of facets, as in `mx_facets`.
+const MIN_ALPHA: f64 = 0.03;
 
 /// Nodes in a tree.
 const MAX_NODES: usize = 200;
@@ -291,11 +293,16 @@ impl<'d> Tree<'_, 'd> {
     ) -> Result<String, Error> {
         let given = self.g.input(scope, node, name, ty)?;
         let value = given.unwrap_or_else(|| Term::constant(ty, default));
+        let is_smooth = |constant: &Vec<f64>| constant.iter().any(|&alpha| alpha < MIN_ALPHA);
+        if ty == Vector2 && value.constant.as_ref().is_some_and(is_smooth) {
+            let message = "directions sampled from bounds miss the lobes of smoother facets";
+            let at = self.g.document.input(node, name).unwrap_or(node);
+            self.g.warn(at, message, format!("a roughness of {MIN_ALPHA}"));
+        }
         let owner = self.g.document.name(node);
         let member = self.g.names.parameter(&format!("{owner}_{name}"));
         self.members += &format!(
-            "    /// {name} of the node {}. range: [{low}, {high}], default: {low}\n    {member}: {},\n",
-            comment_text(owner),
+            "    /// {name}. range: [{low}, {high}], default: {low}\n    {member}: {},\n",
             ty.wgsl()
         );
         self.values.push((member.clone().into(), value));

@@ -12,7 +12,10 @@
 //! Some bounds, such as bounds on quotients at the horizon, are so loose that refining them would
 //! never terminate. So the trust in bounds decays from a cell to its children
 //! ([`BOUND_TRUST_DECAY`]), unless a value is close to the bound. After a few splits, a value hits
-//! each real lobe.
+//! each real lobe. Bounds on a narrow lobe stay high in few of the children, but loose bounds in many
+//! of them. Together, children scatter no more light than their parent: if the sum of their bounds
+//! exceeds the bound on the parent, bounds are loose, and trust decreases with the square of the
+//! ratio. Otherwise, all cells along the horizon would be split for `wo` near the horizon.
 
 use super::cells::{DirectionCell, DirectionDomain, LEVELS};
 use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};
@@ -40,7 +43,7 @@ pub struct SplitBudget {
 
 impl SplitBudget {
     /// For a path vertex: its tree is used for one sampled direction and one light sample.
-    pub const POINT: SplitBudget = SplitBudget { splits: 48, uncertainty: 0.1 };
+    pub const POINT: SplitBudget = SplitBudget { splits: 64, uncertainty: 0.1 };
 
     /// For a tabulated tree, which is used for many points.
     pub const TABLE: SplitBudget = SplitBudget { splits: 96, uncertainty: 0.05 };
@@ -50,7 +53,7 @@ impl SplitBudget {
 }
 
 /// Factor on the trust in bounds from a cell to its children, if no value is close to the bounds.
-const BOUND_TRUST_DECAY: f32 = 0.4;
+const BOUND_TRUST_DECAY: f32 = 0.7;
 
 /// Cells with less than this fraction of the allowed uncertainty per split are never split.
 const NEGLIGIBLE_FRACTION: f32 = 0.05;
@@ -133,7 +136,7 @@ impl<'a> AdaptiveBuilder<'a> {
         self.brdf.begin(wo, parameters);
         self.nodes.clear();
         self.candidates.clear();
-        let mut uncertainty = self.split(DirectionCell::DOMAIN, 1.0, 0.0);
+        let mut uncertainty = self.split(DirectionCell::DOMAIN, f32::INFINITY, 1.0, 0.0);
         let mut integral = self.last_integral();
         while self.nodes.len() < budget.splits && uncertainty > budget.uncertainty * integral {
             let Some((error, parent, lane)) = self.candidates.pop().map(SplitCandidate::unpack)
@@ -144,10 +147,11 @@ impl<'a> AdaptiveBuilder<'a> {
             let parent = &mut self.nodes[parent];
             parent.node.child[lane] = index;
             let (cell, trust) = (parent.cell.child(lane), BOUND_TRUST_DECAY * parent.trust[lane]);
+            let upper = parent.area * parent.estimates.upper[lane];
             integral -= parent.area * parent.estimates.value[lane];
             let negligible =
                 NEGLIGIBLE_FRACTION * budget.uncertainty * integral / budget.splits as f32;
-            uncertainty += self.split(cell, trust, negligible) - error;
+            uncertainty += self.split(cell, upper, trust, negligible) - error;
             integral += self.last_integral();
         }
         self.set_masses();
@@ -155,8 +159,8 @@ impl<'a> AdaptiveBuilder<'a> {
     }
 
     /// Splits a cell and returns the uncertainty of its children. Children with an uncertainty
-    /// below `negligible` are not split further.
-    fn split(&mut self, cell: DirectionCell, trust: f32, negligible: f32) -> f32 {
+    /// below `negligible` are not split further. `upper` is a bound on the integral over the cell.
+    fn split(&mut self, cell: DirectionCell, upper: f32, trust: f32, negligible: f32) -> f32 {
         let domain = self.brdf.domain();
         let children = cell.children(domain);
         let mut estimates = self.brdf.estimate(&children);
@@ -164,10 +168,13 @@ impl<'a> AdaptiveBuilder<'a> {
         // Upper bound on the mean over a cell if energy is conserved.
         let max_mean = domain.density(1.0, Vec3::Z) / (domain.width() * area);
         let parent = self.nodes.len();
+        estimates.value = estimates.value.map(|value| value.min(max_mean));
+        estimates.upper = estimates.upper.map(|bound| bound.min(max_mean));
+        let uppers = area * estimates.upper.iter().sum::<f32>();
+        let looseness = greater(uppers / upper, 1.0);
+        let trust = trust / (looseness * looseness);
         let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
         for (lane, child_trust) in trusts.iter_mut().enumerate() {
-            estimates.value[lane] = estimates.value[lane].min(max_mean);
-            estimates.upper[lane] = estimates.upper[lane].min(max_mean);
             let (value, range) =
                 (estimates.value[lane], estimates.upper[lane] - estimates.lower[lane]);
             // `greater` discards the NaN of 0/0.

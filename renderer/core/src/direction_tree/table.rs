@@ -10,7 +10,9 @@
 //! exact, and diffuse lobes do not change. A small fraction of directions is sampled by the cosine.
 //! It covers directions to which `wo` scatters but the centre does not.
 //! [`AdaptiveBuilder::is_table_suitable`](super::AdaptiveBuilder::is_table_suitable) detects
-//! materials with narrow lobes that move differently. They use no table.
+//! materials with narrow lobes that move differently. They use no table. Near the horizon, the shift is
+//! as wide as the region between the mirror direction and the edge of the disk. So materials with
+//! narrow lobes use no table for `wo` [there](TreeTable::is_grazing), either.
 
 use super::cells::DirectionDomain;
 use super::tree::DirectionTree;
@@ -26,13 +28,25 @@ const COSINE_FRACTION: f32 = 0.05;
 /// Maximum number of rows of cells from the normal to the horizon. There are twice as many columns.
 const MAX_ROWS: usize = 32;
 
+/// Maximum cosine of grazing `wo`, times the number of rows. For others, the width of a row, about π/2
+/// divided by the number of rows, is at most a sixth of cos θ.
+const GRAZING_COSINE_ROWS: f32 = 10.0;
+
+/// The `wo` for which a table may be suitable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutgoingDirections {
+    All,
+    Grazing,
+}
+
 /// Trees of a material for all `wo`.
 #[derive(Debug)]
 pub struct TreeTable {
     domain: DirectionDomain,
     rows: usize,
     cells: Box<[OnceLock<DirectionTree>]>,
-    suitable: OnceLock<bool>,
+    /// Whether the table is suitable, for grazing `wo` and for all.
+    suitable: [OnceLock<bool>; 2],
 }
 
 impl TreeTable {
@@ -56,13 +70,27 @@ impl TreeTable {
             domain,
             rows,
             cells: (0..cells(rows)).map(|_| OnceLock::new()).collect(),
-            suitable: OnceLock::new(),
+            suitable: Default::default(),
         })
     }
 
-    /// Returns whether the table is suitable for its material. Only the first call calls `test`.
-    pub fn is_suitable(&self, test: impl FnOnce() -> bool) -> bool {
-        *self.suitable.get_or_init(test)
+    /// Returns whether a shift may be as wide as the region between `wo` and the horizon.
+    fn is_grazing(&self, wo: Vec3) -> bool {
+        wo.z.abs() < self.max_grazing_cosine()
+    }
+
+    /// Returns the maximum cosine of grazing `wo`.
+    pub(super) fn max_grazing_cosine(&self) -> f32 {
+        (GRAZING_COSINE_ROWS / self.rows as f32).min(0.5)
+    }
+
+    /// Returns whether the table is suitable for its material and `wo`. `test` returns whether it is
+    /// suitable for grazing `wo`, or for all; it is called once for each at most.
+    pub fn is_suitable(&self, wo: Vec3, mut test: impl FnMut(OutgoingDirections) -> bool) -> bool {
+        use OutgoingDirections::{All, Grazing};
+        let [grazing, all] = &self.suitable;
+        *all.get_or_init(|| test(All))
+            && (!self.is_grazing(wo) || *grazing.get_or_init(|| test(Grazing)))
     }
 
     /// Returns the tree for `wo`. Calls `build` with the cell's centre if the cell has no tree yet.

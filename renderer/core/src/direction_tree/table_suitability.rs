@@ -10,7 +10,7 @@
 use super::DirectionTree;
 use super::builder::{AdaptiveBuilder, SplitBudget};
 use super::cells::DirectionDomain;
-use super::table::TreeTable;
+use super::table::{OutgoingDirections, TreeTable};
 use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec3, vec2, vec3};
@@ -19,6 +19,9 @@ use lightbound_shader::SurfaceSides;
 /// Maximum accepted [loss](AdaptiveBuilder::table_loss). Building a tree per point is slower by
 /// about the same factor.
 const MAX_LOSS: f32 = 16.0;
+
+/// Maximum accepted loss for grazing `wo`, for which few trees are built.
+const MAX_GRAZING_LOSS: f32 = 2.0;
 
 /// Maximum ratio of moments for a single `wo`.
 const MAX_MOMENT_RATIO: f32 = 1e6;
@@ -35,9 +38,14 @@ impl AdaptiveBuilder<'_> {
     pub fn is_table_suitable(
         &mut self,
         table: &TreeTable,
+        outgoing: OutgoingDirections,
         parameters: impl Iterator<Item = u32> + Clone,
     ) -> bool {
-        self.table_loss(table, parameters) <= MAX_LOSS
+        let max_loss = match outgoing {
+            OutgoingDirections::All => MAX_LOSS,
+            OutgoingDirections::Grazing => MAX_GRAZING_LOSS,
+        };
+        self.table_loss(table, outgoing, parameters) <= max_loss
     }
 
     /// Returns the ratio of the second moments with the table to those with exact trees, as a
@@ -45,12 +53,17 @@ impl AdaptiveBuilder<'_> {
     pub(super) fn table_loss(
         &mut self,
         table: &TreeTable,
+        outgoing: OutgoingDirections,
         parameters: impl Iterator<Item = u32> + Clone,
     ) -> f32 {
         let domain = self.domain();
+        let max_cosine = match outgoing {
+            OutgoingDirections::All => 1.0,
+            OutgoingDirections::Grazing => table.max_grazing_cosine(),
+        };
         let mut sum = 0.0;
         for index in 0..OUTGOING_DIRECTIONS {
-            let wo = outgoing_direction(index, domain);
+            let wo = outgoing_direction(index, max_cosine, domain);
             let mut exact = DirectionTree::constant(domain);
             self.build(wo, parameters.clone(), &SplitBudget::TABLE, &mut exact);
             let table_tree = table.tree(wo, |center, tree| {
@@ -92,10 +105,10 @@ impl AdaptiveBuilder<'_> {
     }
 }
 
-/// Returns one of the compared `wo`. They range from the normal to the horizon at various azimuths.
+/// Returns one of the compared `wo`. They range from `max_cosine` to the horizon at various azimuths.
 /// For two-sided shaders, every second one is below the surface.
-fn outgoing_direction(index: u32, domain: DirectionDomain) -> Vec3 {
-    let z = (index as f32 + 0.4) / OUTGOING_DIRECTIONS as f32;
+fn outgoing_direction(index: u32, max_cosine: f32, domain: DirectionDomain) -> Vec3 {
+    let z = max_cosine * (index as f32 + 0.4) / OUTGOING_DIRECTIONS as f32;
     let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * index as f32);
     let is_below = domain != DirectionDomain::Surface(SurfaceSides::One) && index % 2 == 1;
     vec3(r * libm::cosf(phi), r * libm::sinf(phi), if is_below { -z } else { z })

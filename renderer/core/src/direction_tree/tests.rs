@@ -1,5 +1,6 @@
 //! Tests of direction trees, for all library materials, random parameters and random `wo`.
 
+use super::table::OutgoingDirections;
 use super::{AdaptiveBuilder, BrdfKernels, DirectionDomain, DirectionTree, SplitBudget, TreeTable};
 use crate::material::self_check::testing::any_value;
 use crate::material::{Program, ShaderBinding, library};
@@ -274,8 +275,11 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 #[test]
 fn tables_are_suitable_only_for_lobes_around_the_mirror_direction() {
     let loss = |shader: &TestShader, parameters: &[u32]| {
-        AdaptiveBuilder::new(&shader.kernels, &shader.binding)
-            .table_loss(&shader.table(), parameters.iter().copied())
+        AdaptiveBuilder::new(&shader.kernels, &shader.binding).table_loss(
+            &shader.table(),
+            OutgoingDirections::All,
+            parameters.iter().copied(),
+        )
     };
     for shader in TestShader::bsdfs() {
         for (index, parameters) in parameter_sets(&shader).iter().enumerate() {
@@ -322,6 +326,60 @@ fn lobes_narrower_than_the_first_cells_are_found() {
             assert!(sigma < 0.05, "{center} {width}: {sigma} with {} splits", tree.node_count());
         }
     }
+}
+
+/// Returns the variance of the estimator s/pdf with a tree, relative to its squared mean.
+fn relative_variance(
+    shader: &TestShader,
+    parameters: &[u32],
+    wo: Vec3,
+    tree: &DirectionTree,
+    random: &mut Random,
+) -> f64 {
+    const DRAWS: u32 = 20_000;
+    let draws: Vec<(Vec3, f32)> =
+        (0..DRAWS).filter_map(|_| tree.sample(random_vec2(random))).collect();
+    let wi: Vec<Vec3> = draws.iter().map(|&(wi, _)| wi).collect();
+    let values = shader.s_luminance(&wi, wo, parameters);
+    let weights = values.iter().zip(&draws).map(|(s, (_, pdf))| f64::from(s / pdf));
+    let [sum, squares] = weights.fold([0.0; 2], |[a, b], x| [a + x, b + x * x]);
+    squares * f64::from(DRAWS) / (sum * sum) - 1.0
+}
+
+/// Returns parameters of plastic, of which the highlight depends on the roughness.
+fn plastic(shader: &TestShader, roughness: f64) -> Vec<u32> {
+    shader.parameters(|p, k| match &*p.name {
+        "specular_roughness" => roughness,
+        _ => p.default.as_ref().expect("openpbr has defaults")[k],
+    })
+}
+
+#[test]
+fn lobes_are_found_for_grazing_directions() {
+    let random = &mut Random::new(12);
+    let shader = TestShader::new("openpbr", library::find("openpbr").unwrap().text);
+    let parameters = plastic(&shader, 0.2236);
+    for theta in [60.0, 80.0, 84.0, 87.0, 89.0] {
+        let wo = from_angles((theta, 33.0));
+        let tree = shader.tree(wo, &parameters);
+        let variance = relative_variance(&shader, &parameters, wo, &tree, random);
+        assert!(variance < 0.3, "{theta}°: {variance}");
+    }
+}
+
+#[test]
+fn tables_are_not_used_for_narrow_lobes_at_grazing_angles() {
+    let shader = TestShader::new("openpbr", library::find("openpbr").unwrap().text);
+    let is_suitable = |roughness: f64, wo: Vec3| {
+        let (table, parameters) = (shader.table(), plastic(&shader, roughness));
+        let mut builder = AdaptiveBuilder::new(&shader.kernels, &shader.binding);
+        table.is_suitable(wo, |outgoing| {
+            builder.is_table_suitable(&table, outgoing, parameters.iter().copied())
+        })
+    };
+    let [steep, grazing] = [30.0, 84.0].map(|theta| from_angles((theta, 33.0)));
+    assert!(is_suitable(0.2236, steep) && !is_suitable(0.2236, grazing));
+    assert!(is_suitable(0.8, steep) && is_suitable(0.8, grazing));
 }
 
 #[test]

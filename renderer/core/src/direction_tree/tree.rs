@@ -38,6 +38,15 @@ impl Node {
     pub const LEAVES: Node = Node { mass: [0.0; LANES], child: [0; LANES] };
 }
 
+/// A leaf cell: child `lane` of a node.
+struct LeafSample {
+    node: usize,
+    lane: usize,
+    cell: DirectionCell,
+    /// The random numbers, remapped to [0, 1) for a position in the cell.
+    u: Vec2,
+}
+
 impl DirectionTree {
     /// Creates the tree with density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
     pub fn cosine(sides: SurfaceSides) -> DirectionTree {
@@ -78,17 +87,23 @@ impl DirectionTree {
     /// Samples a direction with two random numbers in [0, 1). Returns it with its density, 1/sr;
     /// `None` if the tree is empty.
     pub fn sample(&self, u: Vec2) -> Option<(Vec3, f32)> {
-        let mut node = self.nodes.first()?;
-        let (mut u, mut cell) = (u, DirectionCell::DOMAIN);
+        let LeafSample { node, lane, cell, u } = self.sample_leaf(u)?;
+        let wi = cell.direction(self.domain, u);
+        Some((wi, self.density(self.nodes[node].mass[lane], cell.level(), wi)))
+    }
+
+    /// Samples a leaf cell with two random numbers in [0, 1).
+    fn sample_leaf(&self, mut u: Vec2) -> Option<LeafSample> {
+        if self.is_empty() {
+            return None;
+        }
+        let (mut node, mut cell) = (0, DirectionCell::DOMAIN);
         loop {
-            let lane = sample_child(&node.mass, cell.level(), &mut u)?;
+            let lane = sample_child(&self.nodes[node].mass, cell.level(), &mut u)?;
             cell = cell.child(lane);
-            match node.child[lane] {
-                0 => {
-                    let wi = cell.direction(self.domain, u);
-                    return Some((wi, self.density(node.mass[lane], cell.level(), wi)));
-                }
-                child => node = &self.nodes[child as usize],
+            match self.nodes[node].child[lane] {
+                0 => return Some(LeafSample { node, lane, cell, u }),
+                child => node = child as usize,
             }
         }
     }
@@ -138,23 +153,35 @@ impl DirectionTree {
     }
 }
 
+/// Rounding error of a direction's position, with a margin: see [cells](super::cells).
+#[cfg(test)]
+const MAX_POSITION_ERROR: f32 = 32.0 / (1 << 24) as f32;
+
 /// Comparison of sampling frequencies with masses, for tests.
 #[cfg(test)]
 impl DirectionTree {
-    /// Returns the p-value of a χ² test over all cells. Within cells, the density is proportional
-    /// to the cosine.
+    /// Returns the p-value of a χ² test over all cells, and asserts that directions are in the sampled
+    /// cells. Within cells, the density is proportional to the cosine.
     pub fn chi_square(&self, random: &mut lightbound_shader::random::Random, draws: usize) -> f64 {
         use lightbound_math::direction_box::testing::uniform;
-        let draw = || {
-            let (wi, pdf) =
-                self.sample(vec2(uniform(random), uniform(random))).expect("the tree is not empty");
+        let mut counts = vec![[0.0; LANES]; self.nodes.len()];
+        for _ in 0..draws {
+            let u = vec2(uniform(random), uniform(random));
+            let LeafSample { node, lane, cell, u: position } =
+                self.sample_leaf(u).expect("the tree is not empty");
+            counts[node][lane] += 1.0;
+            let (wi, pdf) = self.sample(u).expect("the tree is not empty");
             assert!(
                 pdf > 0.0 && self.domain.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7,
                 "{wi} {pdf}"
             );
-            wi
-        };
-        self.chi_square_of_samples(draw, 0.0, draws)
+            assert_eq!(wi, cell.direction(self.domain, position));
+            let (corner, extent) = cell.rectangle(self.domain);
+            let outside =
+                (corner - self.domain.position(wi)).max(self.domain.position(wi) - corner - extent);
+            assert!(outside.max_element() <= MAX_POSITION_ERROR, "{wi} is {outside} outside");
+        }
+        self.pearson(&counts, 0.0, draws)
     }
 
     /// Returns the p-value of a χ² test of the samples that `draw` returns. A fraction of them
@@ -170,11 +197,16 @@ impl DirectionTree {
             let (node, lane, _) = self.find_leaf(draw()).expect("a cell contains the sample");
             counts[node][lane] += 1.0;
         }
+        self.pearson(&counts, cosine_fraction, draws)
+    }
+
+    /// Returns the p-value of the counts of samples in all cells.
+    fn pearson(&self, counts: &[[f64; LANES]], cosine_fraction: f32, draws: usize) -> f64 {
         let mut areas = vec![1.0; self.nodes.len()];
         let mut pairs = Vec::new();
         for (index, (node, counts)) in self.nodes.iter().zip(counts).enumerate() {
             let area = areas[index] / LANES as f32;
-            for (lane, count) in counts.into_iter().enumerate() {
+            for (lane, &count) in counts.iter().enumerate() {
                 let probability =
                     cosine_fraction * area + (1.0 - cosine_fraction) * node.mass[lane];
                 match node.child[lane] {

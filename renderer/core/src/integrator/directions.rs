@@ -207,7 +207,9 @@ impl<'a> DirectionPicker<'a> {
             let index =
                 tables.binary_search_by(|(words, _)| words.iter().copied().cmp(parameters.clone()));
             let table = index.ok().map(|index| &tables[index]).filter(|(words, table)| {
-                table.is_suitable(|| builder.is_table_suitable(table, words.iter().copied()))
+                table.is_suitable(wo, |outgoing| {
+                    builder.is_table_suitable(table, outgoing, words.iter().copied())
+                })
             });
             let tabulated = table.map(|(words, table)| {
                 table.tree(wo, |center, tree| {

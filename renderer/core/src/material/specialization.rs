@@ -3,10 +3,10 @@
 //! Most parameters of a material are constant, many are 0 or 1, and textures have a least and a
 //! greatest value (the dynamic bounds assumptions of Clarberg et al. 2010 §4.5). Programs are compiled
 //! again for the values of each material, which shares its program with all materials for which the
-//! same is known. A shader with too many of them gets code for the zeros and ones among the constants;
-//! other constants and textures stay parameters. Images do not depend on it, since specialized code
-//! computes the same numbers; but bounds are tighter, so that lights and directions sampled from
-//! them have other noise.
+//! same is known. A shader with too many of them gets code for the defaults, zeros and ones among the
+//! constants, or else for zeros and ones; other constants and textures stay parameters. Images do not
+//! depend on it, since specialized code computes the same numbers; but bounds are tighter, so that
+//! lights and directions sampled from them have other noise.
 //!
 //! Programs also get the regions of surfaces in which textures make parameters 0 or 1 (`regions.rs`).
 
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Greatest number of specialized programs for a shader with its textures.
-const MAX_VERSIONS: usize = 16;
+const MAX_VERSIONS: usize = 32;
 
 /// Specializes the programs in `shaders` for their instances, and changes the instances to use
 /// them. Bindings without instances are removed. A program whose specialized code cannot be compiled
@@ -42,7 +42,7 @@ pub fn specialize_programs<'a>(
         let mut general = None;
         let mut versions: HashMap<Vec<KnownWord>, Option<u32>> = HashMap::new();
         let words = instances.iter().map(|instance| instance.known_words(&mut extents));
-        let keys = keys(&words.collect::<Vec<_>>());
+        let keys = keys(&binding.program.settable, words.collect());
         for (instance, key) in std::iter::zip(instances, keys) {
             let version = match key {
                 None => None,
@@ -81,14 +81,25 @@ pub fn specialize_programs<'a>(
 }
 
 /// Returns for each instance what its program is specialized for; `None` for the general program.
-fn keys(words: &[Vec<KnownWord>]) -> Vec<Option<Vec<KnownWord>>> {
-    if most_frequent(words).len() <= MAX_VERSIONS {
-        return words.iter().map(|words| Some(words.clone())).collect();
+fn keys(settable: &[Parameter], words: Vec<Vec<KnownWord>>) -> Vec<Option<Vec<KnownWord>>> {
+    if most_frequent(&words).len() <= MAX_VERSIONS {
+        return words.into_iter().map(Some).collect();
     }
-    let plain: Vec<_> = words.iter().map(|words| zeros_and_ones(words)).collect();
+    let defaults: Vec<_> = settable.iter().flat_map(default_words).collect();
+    let with_defaults: Vec<_> = words.iter().map(|words| plain(words, &defaults)).collect();
+    if most_frequent(&with_defaults).len() <= MAX_VERSIONS {
+        return with_defaults.into_iter().map(Some).collect();
+    }
+    let plain: Vec<_> = words.iter().map(|words| plain(words, &vec![None; words.len()])).collect();
     let mut chosen = most_frequent(&plain);
     chosen.truncate(MAX_VERSIONS);
     plain.iter().map(|words| chosen.contains(&words).then(|| words.clone())).collect()
+}
+
+/// The words of a parameter's default; `None` without one.
+fn default_words(parameter: &Parameter) -> impl Iterator<Item = Option<u32>> {
+    let default = parameter.default.as_deref();
+    (0..parameter.size).map(move |k| default.map(|values| parameter.scalar.bits(values[k])))
 }
 
 /// The different keys, the most frequent ones first; equally frequent ones in their order.
@@ -102,16 +113,18 @@ fn most_frequent(words: &[Vec<KnownWord>]) -> Vec<&Vec<KnownWord>> {
     keys.into_iter().map(|(words, _)| words).collect()
 }
 
-/// Keeps only the constants 0 and 1, of any type.
-fn zeros_and_ones(words: &[KnownWord]) -> Vec<KnownWord> {
+/// Keeps only the constants 0 and 1, of any type, and those that equal the defaults.
+fn plain(words: &[KnownWord], defaults: &[Option<u32>]) -> Vec<KnownWord> {
     const TRUE: u32 = !0;
     let one = 1.0_f32.to_bits();
-    let keep = |word: &KnownWord| match *word {
-        KnownWord::Constant(x) if ![0, 1, one, TRUE].contains(&x) => KnownWord::InRange,
+    let keep = |(word, &default): (&KnownWord, &Option<u32>)| match *word {
+        KnownWord::Constant(x) if Some(x) != default && ![0, 1, one, TRUE].contains(&x) => {
+            KnownWord::InRange
+        }
         KnownWord::Between(_) => KnownWord::InRange,
         word => word,
     };
-    words.iter().map(keep).collect()
+    std::iter::zip(words, defaults).map(keep).collect()
 }
 
 /// Bounds on each word of the settable parameters.
@@ -202,6 +215,23 @@ mod tests {
         assert_eq!(is_special, [false, true]);
         assert!(indices[..10_000].iter().all(|&index| index == 0));
         assert_eq!(indices[10_000..], [1, 0, 1]);
+    }
+
+    #[test]
+    fn many_constants_share_the_programs_for_defaults() {
+        let mut values: Vec<_> = (0..100).map(|k| Some(0.4 + 1e-3 * f64::from(k))).collect();
+        let (indices, is_special) = specialized("openpbr", "base_metalness", &values);
+        assert_eq!((&*is_special, indices), (&[true][..], vec![0; 100]));
+        let general = instances("openpbr", "base_metalness", &[None]).0.remove(0).program;
+        // Those that use the defaults of other parameters are cheaper than the general program.
+        let (mut shaders, mut materials) = instances("openpbr", "base_metalness", &values);
+        specialize_programs(&mut shaders, materials.iter_mut());
+        let costs = [&general, &shaders[0].program]
+            .map(|program| cost(&program.integrand().unwrap().point));
+        assert!(costs[1] < costs[0] / 2, "{costs:?}");
+        values.push(Some(0.0));
+        let (indices, _) = specialized("openpbr", "base_metalness", &values);
+        assert_eq!(indices[98..], [0, 0, 1]);
     }
 
     #[test]

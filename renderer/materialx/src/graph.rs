@@ -3,6 +3,7 @@
 //! A node is evaluated in a scope, its graph, or its graph as the definition of another node. Each
 //! node becomes one `let`, the first time that it is used.
 
+use crate::attributes::Attribute;
 use crate::colour::{self, ColourSpace};
 use crate::document::{Document, Id};
 use crate::error::{Error, Warning};
@@ -43,17 +44,28 @@ pub(crate) struct Graph<'d> {
     pub statements: Vec<String>,
     pub names: Names,
     pub textures: Vec<Texture>,
-    /// Inputs of graphs, which are parameters of the program.
+    /// Inputs of graphs and attributes of vertices, which are parameters of the program.
     pub parameters: Vec<Parameter>,
     pub warnings: Vec<Warning>,
     /// Whether directions are in the shading frame, in the function of a normal.
     pub in_shading_frame: bool,
 }
 
-/// An input of a graph as a parameter of the program.
+/// Where a parameter of the program gets its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Origin {
+    /// An input of a graph.
+    Input(Id),
+    /// An attribute of vertices.
+    Attribute(Attribute),
+    /// A constant of the surface.
+    Surface,
+}
+
+/// A parameter of the program that is not one of its surface.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    input: Id,
+    pub origin: Origin,
     pub name: String,
     pub default: Term,
     pub range: Option<[f64; 2]>,
@@ -91,6 +103,22 @@ impl<'d> Graph<'d> {
         std::mem::take(&mut self.statements)
     }
 
+    /// Removes the last statements, and what is known of nodes.
+    pub fn discard_statements(&mut self, start: usize) {
+        self.statements.truncate(start);
+        self.values.clear();
+    }
+
+    /// Evaluates something with directions in the shading frame.
+    pub fn in_shading_frame<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let values = std::mem::take(&mut self.values);
+        let outside = std::mem::replace(&mut self.in_shading_frame, true);
+        let result = evaluate(self);
+        self.in_shading_frame = outside;
+        self.values = values;
+        result
+    }
+
     /// Evaluates something without changing the program. Returns the result, and the statements and
     /// images that it would add.
     pub fn evaluate_isolated<T>(
@@ -109,6 +137,86 @@ impl<'d> Graph<'d> {
         self.warnings.truncate(warnings);
         let added = std::mem::replace(&mut self.statements, statements);
         (result, added, std::mem::replace(&mut self.textures, textures))
+    }
+
+    /// The child of an element with this name; a warning if there are several.
+    fn child(&mut self, parent: Id, name: &str) -> Option<Id> {
+        let document = self.document;
+        let mut found = document.children(parent).filter(|&child| document.name(child) == name);
+        let first = found.next()?;
+        if let Some(second) = found.next() {
+            let line = document.location(first).line;
+            let message = format!("{} has the name of another element", document.label(second));
+            self.warn(second, message, format!("that in line {line}"));
+        }
+        Some(first)
+    }
+
+    /// Warns about inputs of a node that are not among the names, and about those with the same.
+    pub fn warn_of_unknown_inputs(&mut self, node: Id, names: &[&str]) {
+        self.warn_of_duplicate_inputs(node);
+        let document = self.document;
+        for input in document.inputs(node) {
+            let name = document.name(input);
+            if names.contains(&name) {
+                continue;
+            }
+            let close = names.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
+            let suggestion = match close {
+                Some((distance, known)) if distance <= name.len().div_ceil(3) => {
+                    format!(" (did you mean \"{known}\"?)")
+                }
+                _ => String::new(),
+            };
+            let label = document.label(node);
+            self.warn(input, format!("{label} has no input \"{name}\"{suggestion}"), "no effect");
+        }
+    }
+
+    fn warn_of_duplicate_inputs(&mut self, node: Id) {
+        let document = self.document;
+        for input in document.inputs(node) {
+            let name = document.name(input);
+            if document.input(node, name) != Some(input) {
+                let message = format!("{} has two inputs \"{name}\"", document.label(node));
+                self.warn(input, message, "the first one");
+            }
+        }
+    }
+
+    /// Warns if a value is declared with another type than that of the input.
+    pub fn check_type(&mut self, node: Id, name: &str, ty: Type) {
+        let document = self.document;
+        let Some(input) = document.input(node, name) else { return };
+        let declared = document.attribute(input, "type").and_then(Type::parse);
+        if let Some(declared) = declared.filter(|declared| declared.wgsl() != ty.wgsl())
+            && document.attribute(input, "value").is_some()
+        {
+            let message = format!(
+                "input \"{name}\" of {} is of type {}, but is declared as {}",
+                document.label(node),
+                ty.name(),
+                declared.name()
+            );
+            self.warn(input, message, "the value as it is");
+        }
+    }
+
+    /// Warns about inputs of a node that do not match the definition of the document.
+    fn check_inputs(&mut self, node: Id, definition: Id) {
+        let document = self.document;
+        // Inputs may be those of a definition that this one inherits from.
+        if document.attribute(definition, "inherit").is_some() {
+            return;
+        }
+        let declared: Vec<Id> = document.inputs(definition).collect();
+        let names: Vec<&str> = declared.iter().map(|&input| document.name(input)).collect();
+        self.warn_of_unknown_inputs(node, &names);
+        for input in declared {
+            if let Some(ty) = document.attribute(input, "type").and_then(Type::parse) {
+                self.check_type(node, document.name(input), ty);
+            }
+        }
     }
 
     /// Warns that something at an element is not supported.
@@ -207,7 +315,7 @@ impl<'d> Graph<'d> {
         let term = if let Some(name) = attribute("interfacename") {
             return self.interface(scope, input, name);
         } else if let Some(name) = attribute("nodegraph") {
-            let graph = document.child(document.root(), name);
+            let graph = self.child(document.root(), name);
             let graph = graph.filter(|&graph| document.category(graph) == "nodegraph");
             self.graph_output(graph.ok_or_else(|| missing("nodegraph", name))?, output, input)?
         } else if let Some(name) = attribute("nodename") {
@@ -215,7 +323,7 @@ impl<'d> Graph<'d> {
                 "output" => document.container(input),
                 _ => document.container(self.owner(input)),
             };
-            let node = document.child(owner, name).ok_or_else(|| missing("node", name))?;
+            let node = self.child(owner, name).ok_or_else(|| missing("node", name))?;
             self.node(scope, node, output, input)?
         } else if let (Some(name), None) = (attribute("output"), attribute("value")) {
             let found = document.child(document.root(), name);
@@ -269,12 +377,17 @@ impl<'d> Graph<'d> {
     /// The type that an element declares.
     pub fn declared_type(&self, id: Id) -> Result<Type, Error> {
         let document = self.document;
-        let name = document.attribute(id, "type").unwrap_or("no type");
+        let name = document.attribute(id, "type").unwrap_or_default();
         Type::parse(name).ok_or_else(|| {
+            let label = document.label(id);
+            let message = match document.attribute(id, "type") {
+                None => format!("{label} has no type"),
+                Some(name) => format!("{label} has the type \"{name}\", which has no values here"),
+            };
             document.error(
                 id,
-                format!("{} has {name}, which has no values here", document.label(id)),
-                "use a type of numbers, such as float, color3 or vector2",
+                message,
+                "use float, integer, boolean, a color, a vector or a matrix, such as color3",
             )
         })
     }
@@ -361,7 +474,8 @@ impl<'d> Graph<'d> {
         if ty.is_matrix() {
             return Ok(Some(default));
         }
-        if let Some(known) = self.parameters.iter().find(|known| known.input == input) {
+        let origin = Origin::Input(input);
+        if let Some(known) = self.parameters.iter().find(|known| known.origin == origin) {
             return Ok(Some(Term::expression(ty, format!("m.{}", known.name))));
         }
         let limit = |name| {
@@ -377,11 +491,40 @@ impl<'d> Graph<'d> {
             low < high && ty != Type::Boolean && values.iter().all(|x| (low..=high).contains(&x))
         });
         let title = document.attribute(input, "uiname").unwrap_or_else(|| document.name(input));
-        let meaning = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let meaning = format!("{}, of the graph", one_line(title));
         let name = self.names.parameter(document.name(input));
         let term = Term::expression(ty, format!("m.{name}"));
-        self.parameters.push(Parameter { input, name, default, range, meaning });
+        self.parameters.push(Parameter { origin, name, default, range, meaning });
         Ok(Some(term))
+    }
+
+    /// An attribute of vertices, as a parameter with this default.
+    pub fn attribute(&mut self, attribute: &str, default: Term, is_required: bool) -> Term {
+        let ty = default.ty;
+        let values = default.constant.as_ref().expect("the default is constant");
+        let mut attribute = Attribute {
+            parameter: String::new(),
+            name: attribute.to_owned(),
+            default: [0, 1, 2].map(|k| values.get(k).copied().unwrap_or(0.0)),
+            is_required,
+        };
+        let is_same = |known: &&Parameter| match &known.origin {
+            Origin::Attribute(other) => {
+                let unnamed = Attribute { parameter: String::new(), ..other.clone() };
+                unnamed == attribute && known.default.ty.size() == ty.size()
+            }
+            Origin::Input(_) | Origin::Surface => false,
+        };
+        if let Some(known) = self.parameters.iter().find(is_same) {
+            return Term::expression(ty, format!("m.{}", known.name));
+        }
+        let name = self.names.parameter(&attribute.name);
+        let meaning = format!("{}, an attribute of vertices", one_line(&attribute.name));
+        attribute.parameter.clone_from(&name);
+        let term = Term::expression(ty, format!("m.{name}"));
+        let origin = Origin::Attribute(attribute);
+        self.parameters.push(Parameter { origin, name, default, range: None, meaning });
+        term
     }
 
     /// The scope of a graph that is not the definition of a node.
@@ -429,7 +572,7 @@ impl<'d> Graph<'d> {
             }
             let output = attribute("output").unwrap_or("out");
             if let Some(name) = attribute("nodegraph") {
-                let graph = document.child(document.root(), name);
+                let graph = self.child(document.root(), name);
                 let graph = graph.ok_or_else(|| missing("nodegraph", name))?;
                 at = self.find_output(graph, output, at)?;
                 scope = self.graph_scope(graph);
@@ -440,7 +583,7 @@ impl<'d> Graph<'d> {
                 "output" => document.container(at),
                 _ => document.container(self.owner(at)),
             };
-            let node = document.child(owner, name).ok_or_else(|| missing("node", name))?;
+            let node = self.child(owner, name).ok_or_else(|| missing("node", name))?;
             match (document.category(node), document.input(node, "in")) {
                 ("output", _) => at = node,
                 ("dot", Some(input)) => at = input,
@@ -461,6 +604,7 @@ impl<'d> Graph<'d> {
         output: &str,
     ) -> Result<Option<(Scope, Id)>, Error> {
         let Some((definition, graph)) = self.definition(node)? else { return Ok(None) };
+        self.check_inputs(node, definition);
         let interface = Interface::Node { scope, node, definition };
         let inner = self.scope((scope, node), interface);
         Ok(Some((inner, self.find_output(graph, output, node)?)))
@@ -541,10 +685,12 @@ impl<'d> Graph<'d> {
             _ => {}
         }
         if let Some((definition, graph)) = self.definition(node)? {
+            self.check_inputs(node, definition);
             let interface = Interface::Node { scope, node, definition };
             let inner = self.scope((scope, node), interface);
             return self.output(inner, graph, output, user);
         }
+        self.warn_of_duplicate_inputs(node);
         nodes::evaluate(self, scope, node, output)
     }
 
@@ -634,4 +780,9 @@ impl<'d> Graph<'d> {
         self.textures.push(Texture { name: name.clone(), ..texture });
         name
     }
+}
+
+/// Replaces line breaks, which would end a comment.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

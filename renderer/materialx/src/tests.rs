@@ -2,6 +2,8 @@
 //!
 //! Programs are evaluated through the compiler, at points.
 
+mod attributes;
+mod tangents;
 mod trees;
 
 use crate::{Document, Encoding, Error, Material, Wrap};
@@ -93,6 +95,7 @@ fn nodes_compute_their_formulas() {
     let cases: &[(&str, &str, &str, [f32; 3])] = &[
         ("add", "color3", "in1:color3=0.1,0.2,0.3 in2:float=0.5", [0.6, 0.7, 0.8]),
         ("subtract", "color3", "in1:color3=0.9,0.8,0.7 in2:color3=0.1,0.2,0.3", [0.8, 0.6, 0.4]),
+        ("add", "color3", "in1:float=0.25 in2:float=0.5", [0.75; 3]),
         ("divide", "float", "in1:float=1 in2:float=4", [0.25; 3]),
         ("modulo", "float", "in1:float=-0.25 in2:float=1", [0.75; 3]),
         ("power", "color3", "in1:color3=0.5,0.25,1 in2:float=2", [0.25, 0.0625, 1.0]),
@@ -256,6 +259,22 @@ fn constants_are_defaults_of_parameters() {
 }
 
 #[test]
+fn inputs_of_graphs_have_other_names_than_the_surface_point() {
+    let text = "<materialx><nodegraph name=\"g\">\
+        <input name=\"uv\" type=\"vector2\" value=\"0.25, 0.5\"/>\
+        <convert name=\"c\" type=\"color3\"><input name=\"in\" type=\"vector2\" \
+        interfacename=\"uv\"/></convert>\
+        <output name=\"out\" type=\"color3\" nodename=\"c\"/></nodegraph>\
+        <open_pbr_surface name=\"s\" type=\"surfaceshader\">\
+        <input name=\"base_color\" type=\"color3\" nodegraph=\"g\"/>\
+        </open_pbr_surface></materialx>";
+    let material = convert(text).unwrap();
+    assert_eq!(member(&material, "base_color"), [0.25, 0.5, 0.0]);
+    assert!(material.shader.settable().iter().any(|parameter| parameter.name == "uv_2"));
+    assert_eq!(parse(text).unwrap().surface_type("s"), Ok("open_pbr_surface"));
+}
+
+#[test]
 fn inputs_of_graphs_are_parameters() {
     let text = "<materialx><nodegraph name=\"g\">\
         <input name=\"tint\" type=\"color3\" value=\"0.1, 0.2, 0.3\"/>\
@@ -401,18 +420,60 @@ fn unknown_inputs_of_surfaces_are_a_warning() {
 }
 
 #[test]
+fn mistakes_in_inputs_are_warnings() {
+    let definition = "<nodedef name=\"ND_tint\" node=\"tint\"><input name=\"amount\" type=\"float\" \
+        value=\"1\"/><output name=\"out\" type=\"color3\"/></nodedef>\
+        <nodegraph name=\"NG_tint\" nodedef=\"ND_tint\"><constant name=\"c\" type=\"color3\"/>\
+        <output name=\"out\" type=\"color3\" nodename=\"c\"/></nodegraph>";
+    let tint =
+        |inputs: &str| format!("{definition}<tint name=\"n\" type=\"color3\">{inputs}</tint>");
+    let node = "nodename=\"n\"";
+    for (text, message) in [
+        (
+            document(&tint(&inputs("amuont:float=1")), node),
+            "<tint> \"n\" has no input \"amuont\" (did you mean \"amount\"?)",
+        ),
+        (
+            document(&tint(&inputs("amount:color3=1,1,1")), node),
+            "input \"amount\" of <tint> \"n\" is of type float, but is declared as color3",
+        ),
+        (
+            document(&tint(&inputs("amount:float=1 amount:float=2")), node),
+            "<tint> \"n\" has two inputs \"amount\"",
+        ),
+        (
+            document("", "value=\"0.5\"").replace("color3", "float"),
+            "input \"base_color\" of <open_pbr_surface> \"s\" is of type color3, but is declared \
+             as float",
+        ),
+        (
+            document("<constant name=\"n\" type=\"color3\"/><noise2d name=\"n\"/>", node),
+            "<noise2d> \"n\" has the name of another element; fallback: that in line 2",
+        ),
+        (
+            document(
+                &format!("<add name=\"n\" type=\"color3\">{0}{0}</add>", inputs("in1:float=1")),
+                node,
+            ),
+            "<add> \"n\" has two inputs \"in1\"",
+        ),
+    ] {
+        let warnings = convert(&text).unwrap().warnings;
+        assert_eq!(warnings.len(), 1, "{text}: {warnings:?}");
+        assert!(warnings[0].to_string().contains(message), "{}", warnings[0]);
+    }
+}
+
+#[test]
 fn what_is_ignored_is_a_warning() {
     let text = "<materialx>\n<open_pbr_surface name=\"s\" type=\"surfaceshader\">\n\
         <input name=\"emission_luminance\" type=\"float\" value=\"10\"/>\n\
         <input name=\"geometry_opacity\" type=\"float\" value=\"0.5\"/>\n\
         <input name=\"specular_ior\" type=\"float\" value=\"0.5\"/></open_pbr_surface></materialx>";
     let material = convert(text).unwrap();
-    let warnings: Vec<_> = material.all_warnings().map(ToString::to_string).collect();
-    let expected = [
-        "test.mtlx:4: a material has no opacity",
-        "test.mtlx:3: a material does not emit light",
-        "the value of `specular_ior` is out of range",
-    ];
+    let warnings: Vec<_> = material.warnings.iter().map(ToString::to_string).collect();
+    let expected =
+        ["test.mtlx:4: a material has no opacity", "the value of `specular_ior` is out of range"];
     assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
     for text in expected {
         assert!(warnings.iter().any(|warning| warning.contains(text)), "{warnings:?}");
@@ -438,6 +499,8 @@ fn errors_name_line_and_remedy() {
     for (text, message) in [
         ("<materialx/>".to_owned(), "the document has no material"),
         (surface("value=\"1, 2\""), "test.mtlx:4: \"base_color\" is \"1, 2\": expected 3 numbers"),
+        (surface("value=\"1, nan, 1\""), "nan is not a finite number"),
+        (surface("value=\"1\"").replace("color3", "colour"), "has the type \"colour\""),
         (surface("value=\"1,1,1\" colorspace=\"none of these\""), "unknown colour space"),
         (surface("nodename=\"x\""), "test.mtlx:4: there is no node \"x\""),
         (surface("nodegraph=\"x\""), "there is no nodegraph \"x\""),
@@ -591,6 +654,59 @@ fn inputs_of_emission_are_not_in_the_program() {
     ))
     .unwrap();
     assert_eq!(material.text.matches("tint: vec3f,").count(), 1, "{}", material.text);
-    // The colour is a parameter of its graph, and so not constant.
-    assert!(material.emission.is_none() && material.warnings.len() == 1);
+    // The colour is a parameter of its graph, which the scene may set.
+    assert!(material.warnings.is_empty(), "{:?}", material.warnings);
+    assert_eq!(material.emission.as_ref().unwrap().radiance, [1.0, 0.0, 0.0]);
+    let scene = material.scene.as_ref().unwrap();
+    let names: Vec<_> = scene.shader().settable().iter().map(|p| p.name.as_str()).collect();
+    assert!(names.contains(&"tint_2") && names.contains(&"emission"), "{names:?}");
+    let radiance = |name: &str, value: &[f64]| {
+        let given = names.iter().map(|&n| (n == name).then(|| value.to_vec()));
+        scene.evaluate(&given.collect::<Vec<_>>()).emission.map(|emission| emission.radiance)
+    };
+    assert_eq!(radiance("tint_2", &[0.25, 0.5, 1.0]), Some([0.25, 0.5, 1.0]));
+    assert_eq!(radiance("emission", &[3.0]), Some([3.0, 0.0, 0.0]));
+    assert_eq!(radiance("emission", &[0.0]), None);
+    assert!(scene.evaluate(&[Some(vec![f64::NAN])]).problems[0][0].contains("not finite"));
+}
+
+#[test]
+fn nodes_compute_constant_emission() {
+    let emission = |node: &str| {
+        let text = format!(
+            "<materialx>{node}<multiply name=\"m\" type=\"color3\"><input name=\"in1\" \
+             type=\"color3\" nodename=\"n\"/><input name=\"in2\" type=\"float\" value=\"2\"/>\
+             </multiply><open_pbr_surface name=\"s\" type=\"surfaceshader\"><input \
+             name=\"emission_color\" type=\"color3\" nodename=\"m\"/>{}</open_pbr_surface>\
+             </materialx>",
+            inputs("emission_luminance:float=2 transmission_weight:float=1")
+        );
+        let material = convert(&text).unwrap();
+        (material.emission.map(|emission| emission.radiance), material.warnings.len())
+    };
+    let constant = "<constant name=\"n\" type=\"color3\"><input name=\"value\" type=\"color3\" \
+        value=\"0.25, 0.5, 1\"/></constant>";
+    assert_eq!(emission(constant), (Some([1.0, 2.0, 4.0]), 0));
+    assert_eq!(emission("<noise2d name=\"n\" type=\"color3\"/>"), (None, 1));
+    assert_eq!(emission("<geomcolor name=\"n\" type=\"color3\"/>"), (None, 1));
+}
+
+#[test]
+fn heads_declare_emission_and_volume() {
+    let text = format!(
+        "<materialx><open_pbr_surface name=\"s\" type=\"surfaceshader\">{}</open_pbr_surface>\
+         </materialx>",
+        inputs(
+            "emission_luminance:float=2 transmission_weight:float=1 transmission_depth:float=4 \
+             transmission_scatter:color3=0.5,0.5,0.5"
+        )
+    );
+    let material = convert(&text).unwrap();
+    for line in [
+        "//! AreaLightSource \"diffuse\" \"rgb L\" [2 2 2]\n",
+        "\"rgb sigma_s\" [0.125 0.125 0.125]\n//! MediumInterface \"volume\" \"\"\n",
+        "//! \"float transmission_depth\" 4\n",
+    ] {
+        assert!(material.text.contains(line), "{}", material.text);
+    }
 }

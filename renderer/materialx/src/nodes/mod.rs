@@ -198,6 +198,15 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
     for input in inputs {
         terms.push(input.evaluate(g, scope, node, ty)?);
     }
+    // An operator with floats only has a float as its result.
+    let mut operands = std::iter::zip(inputs, &mut terms).filter(|(input, _)| input.kind == "M");
+    if ty.is_vector()
+        && let Some((_, first)) = operands.next()
+        && first.ty == Type::Float
+        && operands.all(|(_, term)| term.ty == Type::Float)
+    {
+        *first = g.coerce(node, first.clone(), ty)?;
+    }
     // WGSL evaluates an expression of constants when it is read, and naga cannot evaluate all of them.
     if terms.iter().all(|term| term.constant.is_some())
         && let (Some(term), Some(input)) = (terms.first_mut(), inputs.first())

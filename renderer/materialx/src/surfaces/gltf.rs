@@ -4,13 +4,16 @@ use super::{Inputs, Surface};
 use crate::error::Error;
 use crate::values::Type;
 
+/// 1/(2π).
+const FRAC_1_TAU: f64 = 0.15915494309189535;
+
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let alpha_mode = i.get("alpha_mode", Type::Integer, &[0.0])?;
     if !alpha_mode.is(0.0) {
         let alpha = i.float("alpha", 1.0)?;
         i.ignore_opacity("alpha", &alpha);
     }
-    let emission = i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)])?;
+    let emission = Some(i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)]));
     let thickness = i.float("thickness", 0.0)?;
     let thin_walled =
         i.combine("thin_walled", Type::Boolean, &[&thickness], "{0} == 0.0", |v| {
@@ -33,6 +36,18 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     if let Some(coat) = i.normal("clearcoat_normal") {
         i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
     }
+    let anisotropy = i.float("anisotropy_strength", 0.0)?;
+    let rotation = i.float("anisotropy_rotation", 0.0)?;
+    let rotation = match anisotropy.is(0.0) {
+        true => rotation,
+        false => {
+            let tangent = i.tangent_angle("tangent")?;
+            match tangent.is(0.0) {
+                true => rotation,
+                false => i.turned_angle("rotation", &tangent, &rotation, FRAC_1_TAU)?,
+            }
+        }
+    };
     let values = vec![
         ("base_color", i.color("base_color", 1.0)?),
         ("metallic", i.float("metallic", 1.0)?),
@@ -40,8 +55,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("ior", i.float("ior", 1.5)?),
         ("specular", i.float("specular", 1.0)?),
         ("specular_color", i.color("specular_color", 1.0)?),
-        ("anisotropy", i.float("anisotropy_strength", 0.0)?),
-        ("anisotropy_rotation", i.float("anisotropy_rotation", 0.0)?),
+        ("anisotropy", anisotropy),
+        ("anisotropy_rotation", rotation),
         ("clearcoat", i.float("clearcoat", 0.0)?),
         ("clearcoat_roughness", i.float("clearcoat_roughness", 0.0)?),
         ("sheen_color", i.color("sheen_color", 0.0)?),

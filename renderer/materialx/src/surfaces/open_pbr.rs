@@ -2,6 +2,7 @@
 
 use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
+use crate::values::Term;
 
 /// Floats that `openpbr` has, with the defaults of OpenPBR Surface 1.1.
 const FLOATS: [(&str, f64); 20] = [
@@ -54,6 +55,17 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     values.push(("geometry_thin_walled", i.boolean("geometry_thin_walled")?));
     let value = |name| values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone();
+    let [base, coat] = ["specular_roughness_anisotropy", "coat_roughness_anisotropy"].map(value);
+    let angle = match base.is(0.0) && coat.is(0.0) {
+        true => Term::float(0.0),
+        false => {
+            let angles =
+                [i.tangent_angle("geometry_tangent")?, i.tangent_angle("geometry_coat_tangent")?];
+            i.shared_angle([&base, &coat], angles, "geometry_coat_tangent")
+        }
+    };
+    values.push(("geometry_rotation", angle));
+    let value = |name| values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone();
     let subsurface = value("subsurface_weight");
     let is_clear = !value("transmission_weight").is(0.0);
     i.approximate_subsurface("subsurface_weight", &subsurface);
@@ -65,6 +77,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         })?,
         false => None,
     };
-    let emission = i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)])?;
+    let emission = Some(i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)]));
     Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
 }

@@ -3,7 +3,7 @@
 //! Each BSDF is one `let` of `fn brdf`, and its inputs are members of `Material`. Directions are
 //! sampled from bounds.
 
-use super::{Code, Inputs, Surface};
+use super::{Code, EmissionInputs, Inputs, Surface, tangents};
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
@@ -124,14 +124,13 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
 }
 
 /// The emission of an EDF.
-fn emission(
-    i: &mut Inputs,
-    scope: Scope,
-    input: Id,
-) -> Result<Option<crate::scene::Emission>, Error> {
+fn emission(i: &mut Inputs, scope: Scope, input: Id) -> Result<Option<EmissionInputs>, Error> {
     let Some((scope, node)) = i.g.source(scope, input)? else { return Ok(None) };
     match i.g.document.category(node) {
-        "uniform_edf" => Inputs { g: &mut *i.g, scope, node }.emission(("color", 1.0), &[]),
+        "uniform_edf" => {
+            let (color, factors) = (("color", 1.0), &[][..]);
+            Ok(Some(EmissionInputs { scope, node, color, factors, has_prefix: true }))
+        }
         _ => {
             let label = i.g.document.label(node);
             i.g.warn(node, format!("the emission of {label} is not supported"), "no emission");
@@ -257,8 +256,9 @@ impl<'d> Tree<'_, 'd> {
         function: &str,
         inputs: &[Input],
     ) -> Result<String, Error> {
-        let mut arguments = vec!["d".to_owned()];
+        let mut arguments = vec![self.directions(scope, node, inputs)?];
         for input in inputs {
+            self.g.check_type(node, input.0, input.1);
             arguments.push(self.member(scope, node, *input)?);
         }
         for (name, value, message) in IGNORED {
@@ -270,7 +270,8 @@ impl<'d> Tree<'_, 'd> {
         }
         let mut known: Vec<&str> = inputs.iter().map(|(name, ..)| *name).collect();
         known.extend(IGNORED.iter().map(|(name, ..)| *name));
-        super::warn_of_unknown_inputs(self.g, node, &format!("{} {OTHERS}", known.join(" ")));
+        known.extend(OTHERS.split(' '));
+        self.g.warn_of_unknown_inputs(node, &known);
         if let Some(mode) =
             self.g.string(scope, node, "mode")?.filter(|(_, mode)| *mode == "zeltner")
         {
@@ -282,6 +283,34 @@ impl<'d> Tree<'_, 'd> {
         });
         self.normals.push(normal.map(|input| (scope, input)));
         Ok(format!("{function}({})", arguments.join(", ")))
+    }
+
+    /// The directions for a BSDF: with a tangent of its own, they are turned.
+    fn directions(&mut self, scope: Scope, node: Id, inputs: &[Input]) -> Result<String, Error> {
+        let unturned = "d".to_owned();
+        let (name, ..) = ALPHA;
+        if !inputs.contains(&ALPHA) {
+            return Ok(unturned);
+        }
+        let roughness = self.g.evaluate_isolated(|g| g.input(scope, node, name, Vector2)).0?;
+        let is_isotropic = |term: &Term| term.constant.as_ref().is_some_and(|c| c[0] == c[1]);
+        if roughness.as_ref().is_none_or(is_isotropic) {
+            return Ok(unturned);
+        }
+        let angle = tangents::angle(self.g, scope, node, "tangent")?;
+        if angle.is(0.0) {
+            return Ok(unturned);
+        }
+        let owner = self.g.document.name(node).to_owned();
+        let member = self.g.names.parameter(&format!("{owner}_rotation"));
+        self.members += &format!(
+            "    /// Angle from the x axis to the tangent, in radians. range: [-7, 7], default: 0\n    \
+             {member}: f32,\n"
+        );
+        self.values.push((member.clone().into(), angle));
+        let name = self.g.names.unique(&format!("{owner}_directions"));
+        self.statements.push(format!("let {name} = mx_turned(d, m.{member});"));
+        Ok(name)
     }
 
     /// An input as a member of `Material`.

@@ -14,7 +14,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         "an unlit surface transmits no light",
         "an opaque surface",
     )?;
-    let emission = i.emission(("emission_color", 1.0), &[("emission", 1.0)])?;
+    let emission = Some(i.emission(("emission_color", 1.0), &[("emission", 1.0)]));
     let values = vec![("base_weight", Term::float(0.0)), ("specular_weight", Term::float(0.0))];
     Ok(Surface { emission, ..Surface::library("openpbr", values) })
 }

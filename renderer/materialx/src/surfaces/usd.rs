@@ -7,7 +7,7 @@ use crate::values::{Term, Type};
 use Type::{Color3, Float};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let emission = i.emission(("emissiveColor", 0.0), &[])?;
+    let emission = Some(i.emission(("emissiveColor", 0.0), &[]));
     i.ignore_unless(
         "displacement",
         Float,

@@ -6,7 +6,7 @@ use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::{Settings, SurfaceSides, interpreter};
 
 /// A tree of BSDFs that is the surface of the only material.
-fn tree(nodes: &str) -> Result<Material, Error> {
+pub(super) fn tree(nodes: &str) -> Result<Material, Error> {
     convert(&format!(
         "<materialx>{nodes}<surface name=\"s\" type=\"surfaceshader\">\
          <input name=\"bsdf\" type=\"BSDF\" nodename=\"root\"/></surface></materialx>"
@@ -14,7 +14,7 @@ fn tree(nodes: &str) -> Result<Material, Error> {
 }
 
 /// s for directions.
-fn reflected(material: &Material, wi: [f32; 3], wo: [f32; 3]) -> [f32; 3] {
+pub(super) fn reflected(material: &Material, wi: [f32; 3], wo: [f32; 3]) -> [f32; 3] {
     let shader = &material.shader;
     let integrand = Integrand::new(shader, &Settings::default(), Frame::Local).unwrap().bounded();
     let defaults = shader.members().iter().flat_map(|member| member.default.clone().unwrap());
@@ -24,7 +24,7 @@ fn reflected(material: &Material, wi: [f32; 3], wo: [f32; 3]) -> [f32; 3] {
     [0, 1, 2].map(|k| f32::from_bits(outputs[k]))
 }
 
-const LEVEL: [[f32; 3]; 2] = [[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]];
+pub(super) const LEVEL: [[f32; 3]; 2] = [[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]];
 
 #[test]
 fn trees_of_bsdfs_are_shaders() {

@@ -5,6 +5,7 @@
 //! shapes with the material area lights, and a volume becomes the medium below their surfaces.
 
 use super::Builder;
+use super::attributes::too_many_attributes;
 use super::materials::{DocumentMaterial, SurfaceEmission};
 use super::media::Coefficients;
 use super::shader_material::ShaderUse;
@@ -12,14 +13,18 @@ use super::shader_textures::ShaderTexture;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::shader_file;
+use lightbound::material::Setting;
 use lightbound::medium::{Homogeneous, Medium, MediumPoint};
 use lightbound::texture::{
-    ImageMap, ImageMapValue, Mapping, Param, TextureFilter, WrapMode, shader_texture,
+    self, ImageMap, ImageMapValue, Mapping, Param, TextureFilter, WrapMode, shader_texture,
 };
 use lightbound_image::Encoding as FileEncoding;
-use lightbound_materialx::{Document, Emission, Encoding, Error, Texture, Volume, Warning, Wrap};
+use lightbound_materialx::{
+    Attribute, Document, Emission, Encoding, Error, Material, SceneProgram, SceneProperties,
+    Texture, Volume, Warning, Wrap,
+};
 use lightbound_math::{Transform, Vec3};
-use lightbound_shader::ShaderKind;
+use lightbound_shader::{Shader, ShaderKind};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,8 +45,10 @@ pub(super) struct Documents {
 #[derive(Clone)]
 struct Converted {
     textures: Arc<[Texture]>,
+    attributes: Arc<[Attribute]>,
     emission: Option<Emission>,
     volume: Option<Volume>,
+    scene: Option<SceneProgram>,
 }
 
 /// An error in a document as one of the entity that uses it.
@@ -77,11 +84,16 @@ impl Builder<'_> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let textures = self.document_textures(&shader_use, folder, &converted.textures)?;
         let mut values = self.shader_values_with(&shader_use, textures)?;
-        let medium = match &converted.volume {
+        for attribute in converted.attributes.iter() {
+            let texture = self.vertex_attribute(entity, attribute)?;
+            values.set_default(&shader_use, &attribute.parameter, texture);
+        }
+        let (emission, volume) = self.scene_properties(&shader_use, &converted)?;
+        let medium = match &volume {
             None => None,
             Some(volume) if self.media.are_rendered() => {
                 let (parameter, depth) = volume.depth;
-                values.set_default(&shader_use, parameter, depth);
+                values.set_default(&shader_use, parameter, Setting::Constant(vec![depth]));
                 Some(self.volume(entity, name.unwrap_or(&entity.name).to_owned(), volume)?)
             }
             Some(volume) => {
@@ -89,12 +101,69 @@ impl Builder<'_> {
                 None
             }
         };
-        let emission = match &converted.emission {
+        let emission = match &emission {
             None => None,
             Some(emission) => Some(self.surface_emission(entity, folder, emission)?),
         };
-        let material = self.finish_material(&shader_use, values)?;
+        let scene = converted.scene.as_ref().map(|scene| scene.shader());
+        let others = scene.map(Shader::settable).unwrap_or_default();
+        let others: Vec<&str> = others.iter().map(|parameter| parameter.name.as_str()).collect();
+        let material = self.finish_material(&shader_use, values, &others)?;
         Ok(DocumentMaterial { material, medium, emission })
+    }
+
+    /// The emission and the volume for the parameters that the scene sets.
+    fn scene_properties(
+        &mut self,
+        shader_use: &ShaderUse,
+        converted: &Converted,
+    ) -> Result<(Option<Emission>, Option<Volume>), SceneError> {
+        let entity = shader_use.entity;
+        let Some(scene) = &converted.scene else { return Ok((None, None)) };
+        let scene_use = shader_use.with_shader(scene.shader().clone());
+        let (mut given, mut textures) = (Vec::new(), Vec::new());
+        for parameter in scene_use.shader.settable() {
+            given.push(match entity.params.any(&parameter.name) {
+                None => None,
+                Some(param) => match self.setting(&scene_use, parameter)? {
+                    Setting::Constant(values) => Some(values),
+                    Setting::Varying(_) => {
+                        textures.push(param);
+                        None
+                    }
+                },
+            });
+        }
+        if given.iter().all(Option::is_none) && textures.is_empty() {
+            return Ok((converted.emission.clone(), converted.volume.clone()));
+        }
+        let SceneProperties { emission, volume, problems } = scene.evaluate(&given);
+        for [message, fallback] in problems {
+            self.warn(entity, message.to_owned(), fallback)?;
+        }
+        for param in textures.into_iter().filter(|_| emission.is_some() || volume.is_some()) {
+            let message = format!(
+                "\"{} {}\" has no effect on the emission and the volume ({})",
+                param.ty, param.name, shader_use.label
+            );
+            let fallback = "the value of the document for these";
+            self.diagnostics.warn(Some(&param.location), message, fallback)?;
+        }
+        Ok((emission, volume))
+    }
+
+    /// The texture of an attribute of vertices.
+    fn vertex_attribute(
+        &mut self,
+        entity: &Entity,
+        attribute: &Attribute,
+    ) -> Result<Setting, SceneError> {
+        let id = self.attribute_named(&attribute.name);
+        let id = id.ok_or_else(|| too_many_attributes(entity))?;
+        let default = Vec3::from_array(attribute.default.map(|x| x as f32));
+        let texture =
+            texture::Texture::Attribute { id, default, is_required: attribute.is_required };
+        Ok(Setting::Varying(Param::Texture(Arc::new(texture))))
     }
 
     /// Adds the medium of a volume to those of the scene, and returns its index.
@@ -157,9 +226,10 @@ impl Builder<'_> {
         }
         let key = material.unwrap_or_default();
         let index = self.shaders.add_converted(path, key, converted.shader);
-        let textures = converted.textures.into();
-        let (emission, volume) = (converted.emission, converted.volume);
-        self.documents.converted.insert(index, Converted { textures, emission, volume });
+        let (textures, attributes) = (converted.textures.into(), converted.attributes.into());
+        let Material { emission, volume, scene, .. } = converted;
+        let converted = Converted { textures, attributes, emission, volume, scene };
+        self.documents.converted.insert(index, converted);
         Ok(index)
     }
 

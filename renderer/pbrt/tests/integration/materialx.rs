@@ -37,6 +37,15 @@ const DOCUMENT: &str = r#"<materialx>
   <input name="transmission_scatter" type="color3" value="0.1, 0.1, 0.2"/>
   <input name="transmission_scatter_anisotropy" type="float" value="0.4"/>
 </open_pbr_surface>
+<geomcolor name="paint" type="color3"/>
+<geompropvalue name="wear" type="float">
+  <input name="geomprop" type="string" value="wear"/>
+  <input name="default" type="float" value="0.25"/>
+</geompropvalue>
+<open_pbr_surface name="painted" type="surfaceshader">
+  <input name="base_color" type="color3" nodename="paint"/>
+  <input name="specular_roughness" type="float" nodename="wear"/>
+</open_pbr_surface>
 </materialx>"#;
 
 fn files() -> Vec<(&'static str, Vec<u8>)> {
@@ -68,6 +77,30 @@ Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-2 -2 0  2 -2 0
 
 fn picture(material: &str) -> RenderedImage {
     render(&load_scene(&scene(material), &files(), &Overrides::default()), 2)
+}
+
+#[test]
+fn attributes_of_vertices_equal_attribute_textures() {
+    let colors = r#""rgb vertex_color" [1 0 0  0 1 0  0 0 1  1 1 1]"#;
+    let of_mesh = |material: &str, attributes: &str| {
+        let scene = scene(material) + attributes;
+        render(&load_scene(&scene, &files(), &Overrides::default()), 2).radiance
+    };
+    let document = r#"Material "materialx" "string filename" "test.mtlx"
+        "string material" "painted""#;
+    let shader = r#"Texture "paint" "spectrum" "attribute" "string attribute" "color"
+        Texture "wear" "float" "attribute" "string attribute" "wear" "float default" 0.25
+        Material "shader" "string filename" "openpbr" "texture base_color" "paint"
+        "texture specular_roughness" "wear""#;
+    let wear = format!(r#"{colors} "float vertex_wear" [0.1 0.9 0.5 0.3]"#);
+    let other = r#""rgb vertex_color" [1 1 1  0 1 0  0 0 1  1 1 1]"#;
+    assert_ne!(of_mesh(document, colors), of_mesh(document, other));
+    for attributes in [colors, &wear] {
+        assert_eq!(of_mesh(document, attributes), of_mesh(shader, attributes), "{attributes}");
+    }
+    assert_ne!(of_mesh(document, colors), of_mesh(document, &wear));
+    let set = format!(r#"{document} "float wear" 0.9"#);
+    assert_ne!(of_mesh(&set, colors), of_mesh(document, colors));
 }
 
 #[test]
@@ -125,7 +158,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 5 materials",
+            "the document has 6 materials",
             "\"plain\", \"mapped\"",
         ),
         (
@@ -140,6 +173,10 @@ fn problems_name_document_line_and_remedy() {
         assert!(help.contains(remedy), "{help}");
     }
     let (error, warnings) =
+        load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "painted""#);
+    assert_eq!((error, warnings.len()), (None, 1), "{warnings:?}");
+    assert!(warnings[0].contains("reads the attribute \"color\" of vertices"), "{warnings:?}");
+    let (error, warnings) =
         load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey""#);
     assert_eq!(error, None);
     assert!(warnings[0].contains("test.mtlx:29: a volume is a medium"), "{warnings:?}");
@@ -151,6 +188,16 @@ fn emission_makes_area_lights() {
     let shader = r#"Material "shader" "string filename" "openpbr" AreaLightSource "diffuse""#;
     let light = picture(&format!(r#"{shader} "rgb L" [10 10 10]"#));
     assert_eq!(picture(lamp).radiance, light.radiance);
+    // The scene may set what drives it.
+    let red =
+        picture(&format!(r#"{lamp} "float emission_luminance" 4 "rgb emission_color" [1 0 0]"#));
+    assert_eq!(red.radiance, picture(&format!(r#"{shader} "rgb L" [4 0 0]"#)).radiance);
+    let dark = picture(&format!(r#"{lamp} "float emission_luminance" 0"#));
+    let unlit = picture(r#"Material "shader" "string filename" "openpbr""#);
+    assert_eq!(dark.radiance, unlit.radiance);
+    let plain = r#"Material "materialx" "string filename" "test.mtlx" "string material" "plain""#;
+    let glowing = picture(&format!(r#"{plain} "float emission_luminance" 2"#));
+    assert_ne!(glowing.radiance, picture(plain).radiance);
     // An area light of the scene takes the place of the document's.
     let dim = picture(&format!(r#"{lamp} AreaLightSource "diffuse" "rgb L" [1 2 3]"#));
     assert_eq!(dim.radiance, picture(&format!(r#"{shader} "rgb L" [1 2 3]"#)).radiance);
@@ -196,6 +243,22 @@ Shape "sphere"
         numbers(absorption),
         numbers(scattering),
     ));
+    let deep = render_ball(
+        r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey"
+           "float transmission_depth" 4"#,
+    );
+    let same = render_ball(&format!(
+        r#"MakeNamedMedium "honey" "string type" "homogeneous" "float g" 0.4
+           "rgb sigma_a" {} "rgb sigma_s" {} MediumInterface "honey" ""
+           Material "shader" "string filename" "openpbr" "float transmission_weight" 1
+           "float transmission_depth" 4"#,
+        numbers(0.5 * absorption),
+        numbers(0.5 * scattering),
+    ));
+    for (a, b) in deep.radiance.iter().zip(&same.radiance) {
+        let (a, b) = (Vec3::from(*a), Vec3::from(*b));
+        assert!((a - b).length() < 1e-3 * b.length() + 1e-6, "{a} {b}");
+    }
     for (a, b) in honey.radiance.iter().zip(&medium.radiance) {
         let (a, b) = (Vec3::from(*a), Vec3::from(*b));
         assert!((a - b).length() < 1e-3 * b.length() + 1e-6, "{a} {b}");

@@ -1,5 +1,10 @@
 //! Scene-level properties of a surface: its emission and interior medium.
 
+mod program;
+
+pub(crate) use program::scene_program;
+pub use program::{SceneProgram, SceneProperties};
+
 use crate::error::Warning;
 use crate::textures::Texture;
 
@@ -10,8 +15,6 @@ pub struct Emission {
     pub radiance: [f64; 3],
     /// An image that scales it, at the texture coordinates of the surface.
     pub image: Option<Texture>,
-    /// The warning where surfaces with the material do not emit light.
-    pub warning: Warning,
 }
 
 /// A homogeneous volume.

@@ -47,6 +47,8 @@ pub(crate) struct Graph<'d> {
     /// Inputs of graphs and attributes of vertices, which are parameters of the program.
     pub parameters: Vec<Parameter>,
     pub warnings: Vec<Warning>,
+    /// The texture coordinates of the point where nodes are evaluated.
+    pub uv: String,
     /// Whether directions are in the shading frame, in the function of a normal.
     pub in_shading_frame: bool,
 }
@@ -91,6 +93,7 @@ impl<'d> Graph<'d> {
             textures: Vec::new(),
             parameters: Vec::new(),
             warnings: Vec::new(),
+            uv: "p.uv".into(),
             in_shading_frame: false,
         }
     }
@@ -107,6 +110,16 @@ impl<'d> Graph<'d> {
     pub fn discard_statements(&mut self, start: usize) {
         self.statements.truncate(start);
         self.values.clear();
+    }
+
+    /// Evaluates something at other texture coordinates.
+    pub fn at_uv<T>(&mut self, uv: String, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let values = std::mem::take(&mut self.values);
+        let outside = std::mem::replace(&mut self.uv, uv);
+        let result = evaluate(self);
+        self.uv = outside;
+        self.values = values;
+        result
     }
 
     /// Evaluates something with directions in the shading frame.

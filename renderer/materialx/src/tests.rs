@@ -3,6 +3,7 @@
 //! Programs are evaluated through the compiler, at points.
 
 mod attributes;
+mod heights;
 mod tangents;
 mod trees;
 

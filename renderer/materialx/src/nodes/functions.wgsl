@@ -344,3 +344,13 @@ fn mx_roughness_dual(roughness: vec2f) -> vec2f {
     let alpha = saturate(roughness * roughness);
     return vec2f(alpha.x, select(alpha.y, alpha.x, roughness.y < 0.0));
 }
+
+// The normal of a height as a colour of a normal map, by derivatives of texture coordinates and
+// height along two axes. The factor is that of MaterialX, after Sobel filters.
+fn mx_heighttonormal(du: vec3f, dv: vec3f) -> vec3f {
+    let scale = vec3f(1.0, 1.0, 0.0625);
+    let n = cross(du * scale, dv * scale);
+    let front = select(n, -n, n.z < 0.0);
+    let valid = dot(n, n) > 1e-20;
+    return 0.5 * normalize(select(vec3f(0.0, 0.0, 1.0), front, valid)) + 0.5;
+}

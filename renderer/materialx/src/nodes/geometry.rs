@@ -19,7 +19,7 @@ const ATTRIBUTES: [(&str, &str); 2] = [("displayColor", COLOR), ("displayOpacity
 /// A geometric property by its name in definitions.
 pub(crate) fn geometric(g: &Graph, name: &str) -> Option<Term> {
     let (ty, text) = match name {
-        "UV0" => (Type::Vector2, "p.uv"),
+        "UV0" => (Type::Vector2, g.uv.as_str()),
         "Pobject" => (Type::Vector3, "p.object_position"),
         "Pworld" => (Type::Vector3, "p.position"),
         "Nobject" | "Nworld" if g.in_shading_frame => (Type::Vector3, "vec3f(0.0, 0.0, 1.0)"),

@@ -7,7 +7,7 @@
 use super::{Emission, Volume};
 use crate::document::Id;
 use crate::error::{Error, Warning};
-use crate::functions::needed;
+use crate::functions::{needed, reads};
 use crate::graph::{Graph, Origin, Parameter, Scope};
 use crate::program::{Template, declaration};
 use crate::surfaces::{EmissionInputs, Inputs, VolumeInputs};
@@ -329,15 +329,4 @@ impl Builder<'_, '_> {
         self.results.push(term);
         Ok(Some(Operand::Computed(start, size)))
     }
-}
-
-/// Whether an expression reads a member of an argument.
-fn reads(text: &str, argument: &str, is_member: impl Fn(&str) -> bool) -> bool {
-    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
-    words
-        .filter_map(|word| {
-            let mut parts = word.split('.');
-            (parts.next() == Some(argument)).then(|| parts.next()).flatten()
-        })
-        .any(is_member)
 }

@@ -46,12 +46,24 @@ const DOCUMENT: &str = r#"<materialx>
   <input name="base_color" type="color3" nodename="paint"/>
   <input name="specular_roughness" type="float" nodename="wear"/>
 </open_pbr_surface>
+<image name="height" type="float">
+  <input name="file" type="filename" value="height.pfm"/>
+</image>
+<bump name="bumps" type="vector3">
+  <input name="height" type="float" nodename="height"/>
+  <input name="scale" type="float" value="4"/>
+</bump>
+<open_pbr_surface name="bumpy" type="surfaceshader">
+  <input name="geometry_normal" type="vector3" nodename="bumps"/>
+</open_pbr_surface>
 </materialx>"#;
 
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let tilt = vec3(0.2, -0.3, 1.0).normalize();
     let check = |x: usize, y: usize| [0.2 + 0.6 * ((x + y) % 2) as f32, 0.5, 0.3];
+    let wave = |x: usize| (x as f32 * std::f32::consts::TAU / 64.0).sin();
     vec![
+        ("height.pfm", pfm(64, |x, y| [wave(x) + wave(y); 3])),
         ("test.mtlx", DOCUMENT.into()),
         ("tilted.pfm", pfm(1, |_, _| (0.5 + 0.5 * tilt).to_array())),
         ("checks.pfm", pfm(4, check)),
@@ -136,6 +148,24 @@ fn images_and_normals_equal_textures_and_normal_maps() {
 }
 
 #[test]
+fn bumps_equal_displacement() {
+    let document =
+        picture(r#"Material "materialx" "string filename" "test.mtlx" "string material" "bumpy""#);
+    // The square has a size of 4, and MaterialX divides slopes by 16.
+    let material = r#"Material "shader" "string filename" "openpbr""#;
+    let bumps = picture(&format!(
+        r#"Texture "height" "float" "imagemap" "string filename" "height.pfm"
+        {material} "texture displacement" "height""#
+    ));
+    let flat = picture(material);
+    let difference = |a: &RenderedImage| {
+        let pairs = a.radiance.iter().zip(&bumps.radiance);
+        pairs.map(|(a, b)| (Vec3::from(*a) - Vec3::from(*b)).length()).sum::<f32>()
+    };
+    assert!(difference(&document) < 0.1 * difference(&flat), "{}", difference(&document));
+}
+
+#[test]
 fn problems_name_document_line_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files() {
@@ -158,7 +188,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 6 materials",
+            "the document has 7 materials",
             "\"plain\", \"mapped\"",
         ),
         (

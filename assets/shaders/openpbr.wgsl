@@ -929,5 +929,5 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
         }
         i = scattered(n, o, passes, b, m);
     }
-    return from_lobes(i * inverseSqrt(max(dot(i, i), 1e-20)), side, m);
+    return from_lobes(i, side, m) * inverseSqrt(max(dot(i, i), 1e-20));
 }

@@ -50,7 +50,7 @@ mod values;
 pub use attributes::Attribute;
 pub use document::Document;
 pub use error::{Error, Location, Warning};
-pub use scene::{Emission, SceneProgram, SceneProperties, Volume};
+pub use scene::{Channel, Emission, Opacity, OpacityValue, SceneProgram, SceneProperties, Volume};
 pub use textures::{Encoding, Texture, Wrap};
 
 use document::Id;
@@ -58,9 +58,9 @@ use graph::{Graph, Origin, TOP};
 use lightbound_shader::{Shader, ShaderError};
 use names::Names;
 use program::{Program, Template};
+use scene::SceneInputs;
 use std::borrow::Cow;
 use std::path::Path;
-use surfaces::Surface;
 use values::{Term, Type};
 
 /// A material as a shader.
@@ -80,7 +80,9 @@ pub struct Material {
     pub emission: Option<Emission>,
     /// The volume below the surface, unless the scene sets parameters.
     pub volume: Option<Volume>,
-    /// Emission and volume for the parameters that the scene sets.
+    /// The opacity, unless the scene sets parameters; `None` is 1.
+    pub opacity: Option<Opacity>,
+    /// Emission, volume and opacity for the parameters that the scene sets.
     pub scene: Option<SceneProgram>,
     /// What is ignored or replaced.
     pub warnings: Vec<Warning>,
@@ -145,11 +147,14 @@ impl Document {
         };
         let normal_statements = g.next_function(false);
         let (parameters, textures) = (g.parameters.clone(), g.textures.clone());
-        let Surface { emission, volume, .. } = &surface;
-        let (emission, volume) = (emission.as_ref(), volume.as_ref());
-        let scene = scene::scene_program(&mut g, &template, emission, volume, invalid)?;
+        let inputs = SceneInputs {
+            emission: surface.emission.as_ref(),
+            volume: surface.volume.as_ref(),
+            opacity: surface.opacity.as_ref(),
+        };
+        let scene = scene::scene_program(&mut g, &template, inputs, invalid)?;
         let properties = scene.as_ref().map(|scene| scene.evaluate(&[])).unwrap_or_default();
-        let SceneProperties { emission, volume, problems } = properties;
+        let SceneProperties { emission, volume, opacity, problems } = properties;
         for [message, fallback] in problems {
             g.warn(node, message, fallback);
         }
@@ -161,6 +166,7 @@ impl Document {
             textures: &textures,
             emission: emission.as_ref(),
             volume: volume.as_ref(),
+            opacity: opacity.as_ref(),
             statements: &statements,
             normal: normal.map(|normal| (&normal_statements[..], normal)),
         };
@@ -173,7 +179,18 @@ impl Document {
             Origin::Input(_) | Origin::Surface => None,
         };
         let attributes = parameters.into_iter().filter_map(|p| attribute(p.origin)).collect();
-        Ok(Material { name, text, shader, textures, attributes, emission, volume, scene, warnings })
+        Ok(Material {
+            name,
+            text,
+            shader,
+            textures,
+            attributes,
+            emission,
+            volume,
+            opacity,
+            scene,
+            warnings,
+        })
     }
 
     fn find_material(&self, name: Option<&str>) -> Result<Id, Error> {

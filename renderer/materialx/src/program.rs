@@ -3,7 +3,7 @@
 
 use crate::functions::needed;
 use crate::graph::{Origin, Parameter, one_line};
-use crate::scene::{Emission, Volume};
+use crate::scene::{Emission, Opacity, OpacityValue, Volume};
 use crate::surfaces::Code;
 use crate::textures::{Encoding, Texture, Wrap};
 use crate::values::{Term, number};
@@ -33,6 +33,7 @@ pub(crate) struct Program<'a> {
     pub textures: &'a [Texture],
     pub emission: Option<&'a Emission>,
     pub volume: Option<&'a Volume>,
+    pub opacity: Option<&'a Opacity>,
     /// Statements of `fn material`.
     pub statements: &'a [String],
     /// Statements of `fn normal`, and its result.
@@ -232,7 +233,7 @@ fn description(program: &Program) -> String {
     text
 }
 
-/// Emission and volume, which are not in the shader.
+/// Emission, volume and opacity, which are not in the shader.
 fn properties(program: &Program) -> String {
     let mut text = String::new();
     let rgb = |[r, g, b]: [f64; 3]| format!("[{} {} {}]", r as f32, g as f32, b as f32);
@@ -265,6 +266,22 @@ fn properties(program: &Program) -> String {
              //! MediumInterface \"volume\" \"\"\n\
              //! \"float {name}\" {}\n//! ```\n//!",
             *anisotropy as f32, *depth as f32
+        )
+        .expect("a string");
+    }
+    if let Some(Opacity { value, .. }) = program.opacity {
+        let alpha = match value {
+            OpacityValue::Constant(x) => format!("//! \"float alpha\" {}", *x as f32),
+            OpacityValue::Image(image, _) => format!(
+                "//! Texture \"opacity\" \"float\" \"imagemap\" \"string filename\" \"{}\"\n\
+                 //! \"texture alpha\" \"opacity\"",
+                one_line(&image.file)
+            ),
+        };
+        writeln!(
+            text,
+            "//! The opacity, as shapes have it in a scene:\n//!\n//! ```text\n{alpha}\n\
+             //! ```\n//!"
         )
         .expect("a string");
     }

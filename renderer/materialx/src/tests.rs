@@ -7,7 +7,7 @@ mod heights;
 mod tangents;
 mod trees;
 
-use crate::{Document, Encoding, Error, Material, Wrap};
+use crate::{Channel, Document, Encoding, Error, Material, Opacity, OpacityValue, Wrap};
 use lightbound_shader::interpreter;
 use lightbound_shader::{Entry, Settings, Shader, passes};
 use std::path::Path;
@@ -469,12 +469,14 @@ fn mistakes_in_inputs_are_warnings() {
 fn what_is_ignored_is_a_warning() {
     let text = "<materialx>\n<open_pbr_surface name=\"s\" type=\"surfaceshader\">\n\
         <input name=\"emission_luminance\" type=\"float\" value=\"10\"/>\n\
-        <input name=\"geometry_opacity\" type=\"float\" value=\"0.5\"/>\n\
+        <input name=\"subsurface_weight\" type=\"float\" value=\"0.5\"/>\n\
         <input name=\"specular_ior\" type=\"float\" value=\"0.5\"/></open_pbr_surface></materialx>";
     let material = convert(text).unwrap();
     let warnings: Vec<_> = material.warnings.iter().map(ToString::to_string).collect();
-    let expected =
-        ["test.mtlx:4: a material has no opacity", "the value of `specular_ior` is out of range"];
+    let expected = [
+        "test.mtlx:4: light does not scatter below the surface",
+        "the value of `specular_ior` is out of range",
+    ];
     assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
     for text in expected {
         assert!(warnings.iter().any(|warning| warning.contains(text)), "{warnings:?}");
@@ -710,4 +712,54 @@ fn heads_declare_emission_and_volume() {
     ] {
         assert!(material.text.contains(line), "{}", material.text);
     }
+}
+
+#[test]
+fn opacities_are_constants_or_images() {
+    let image = |ty: &str| {
+        format!(
+            "<image name=\"i\" type=\"{ty}\"><input name=\"file\" type=\"filename\" \
+             value=\"leaf.png\"/></image><extract name=\"e\" type=\"float\"><input name=\"in\" \
+             type=\"{ty}\" nodename=\"i\"/><input name=\"index\" type=\"integer\" value=\"3\"/>\
+             </extract>"
+        )
+    };
+    let opacity = |nodes: &str, surface: &str, given: &str, connection: &str| {
+        let text = format!(
+            "<materialx>{nodes}<{surface} name=\"s\" type=\"surfaceshader\">{}{connection}\
+             </{surface}></materialx>",
+            inputs(given)
+        );
+        let material = convert(&text).unwrap();
+        (material.opacity, material.warnings.len())
+    };
+    let constant = |x, cutoff| Some(Opacity { value: OpacityValue::Constant(x), cutoff });
+    let open_pbr = |given| opacity("", "open_pbr_surface", given, "");
+    assert_eq!(open_pbr("geometry_opacity:float=0.25"), (constant(0.25, None), 0));
+    assert_eq!(open_pbr(""), (None, 0));
+    assert_eq!(open_pbr("geometry_opacity:float=2"), (None, 1));
+    let standard = opacity("", "standard_surface", "opacity:color3=0,0.5,1", "");
+    assert_eq!(standard, (constant(0.5, None), 0));
+    let gltf = |given| opacity("", "gltf_pbr", given, "").0;
+    assert_eq!(gltf("alpha:float=0.25"), None);
+    assert_eq!(gltf("alpha:float=0.25 alpha_mode:integer=2"), constant(0.25, None));
+    assert_eq!(gltf("alpha:float=0.25 alpha_mode:integer=1"), constant(0.0, None));
+    assert_eq!(gltf("alpha:float=0.25 alpha_mode:integer=1 alpha_cutoff:float=0.2"), None);
+
+    let float = "<input name=\"alpha\" type=\"float\" nodename=\"i\"/>";
+    let (found, _) = opacity(&image("float"), "gltf_pbr", "alpha_mode:integer=1", float);
+    let Some(Opacity { value: OpacityValue::Image(texture, channel), cutoff }) = found else {
+        panic!("it is an image");
+    };
+    assert_eq!(
+        (texture.file.as_str(), channel, cutoff),
+        ("leaf.png", Channel::Component(0), Some(0.5))
+    );
+    let extracted = "<input name=\"geometry_opacity\" type=\"float\" nodename=\"e\"/>";
+    let (found, _) = opacity(&image("color4"), "open_pbr_surface", "", extracted);
+    assert!(matches!(found.unwrap().value, OpacityValue::Image(_, Channel::Component(3))));
+    let noise = "<noise2d name=\"e\" type=\"float\"/>";
+    assert_eq!(opacity(noise, "open_pbr_surface", "", extracted), (None, 1));
+    let cutout = "opacity:float=0.25 opacityThreshold:float=0.5";
+    assert_eq!(opacity("", "UsdPreviewSurface", cutout, ""), (constant(0.0, None), 0));
 }

@@ -1,8 +1,10 @@
 //! Scene-level properties of a surface: its emission and interior medium.
 
+mod opacity;
 mod program;
 
-pub(crate) use program::scene_program;
+pub use opacity::{Channel, Opacity, OpacityValue};
+pub(crate) use program::{SceneInputs, scene_program};
 pub use program::{SceneProgram, SceneProperties};
 
 use crate::error::Warning;

@@ -4,13 +4,13 @@
 //! of the surface become parameters, and so do the inputs of graphs that nodes read. What nodes
 //! compute from them is a function in WGSL, which is interpreted.
 
-use super::{Emission, Volume};
+use super::{Emission, Opacity, OpacityValue, Volume, opacity};
 use crate::document::Id;
 use crate::error::{Error, Warning};
 use crate::functions::{needed, reads};
 use crate::graph::{Graph, Origin, Parameter, Scope};
 use crate::program::{Template, declaration};
-use crate::surfaces::{EmissionInputs, Inputs, VolumeInputs};
+use crate::surfaces::{EmissionInputs, Inputs, OpacityInputs, VolumeInputs};
 use crate::textures::Texture;
 use crate::values::{Term, Type};
 use lightbound_shader::{Entry, Settings, Shader, ShaderError, interpreter, passes};
@@ -24,6 +24,7 @@ pub struct SceneProgram {
     defaults: Vec<Vec<f64>>,
     emission: Option<EmissionOperands>,
     volume: Option<VolumeOperands>,
+    opacity: Option<OpacityOperands>,
 }
 
 /// What a scene gets of a material besides its shader.
@@ -33,6 +34,8 @@ pub struct SceneProperties {
     pub emission: Option<Emission>,
     /// The volume below the surface.
     pub volume: Option<Volume>,
+    /// The opacity, unless it is 1.
+    pub opacity: Option<Opacity>,
     /// Invalid values: the message, and what is used instead.
     pub problems: Vec<[&'static str; 2]>,
 }
@@ -59,6 +62,26 @@ struct VolumeOperands {
     scatter: Operand,
     anisotropy: Operand,
     warning: Warning,
+}
+
+#[derive(Clone, Debug)]
+struct OpacityOperands {
+    value: OpacityOperand,
+    cutoff: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+enum OpacityOperand {
+    Value(Operand),
+    Image(Texture, opacity::Channel),
+}
+
+/// What depends on more than the surface's shader.
+#[derive(Clone, Copy)]
+pub(crate) struct SceneInputs<'a> {
+    pub emission: Option<&'a EmissionInputs>,
+    pub volume: Option<&'a VolumeInputs>,
+    pub opacity: Option<&'a OpacityInputs>,
 }
 
 /// The name of the function.
@@ -118,6 +141,27 @@ impl SceneProgram {
                 });
             }
         }
+        if let Some(OpacityOperands { value: of, cutoff }) = &self.opacity {
+            let cutoff = *cutoff;
+            properties.opacity = match of {
+                OpacityOperand::Image(image, channel) => {
+                    let value = OpacityValue::Image(image.clone(), *channel);
+                    Some(Opacity { value, cutoff })
+                }
+                OpacityOperand::Value(operand) => {
+                    let components = value(*operand);
+                    let mean = components.iter().sum::<f64>() / components.len() as f64;
+                    if !(0.0..=1.0).contains(&mean) {
+                        let message = "the opacity of a material is not between 0 and 1";
+                        properties.problems.push([message, "the nearest valid value"]);
+                    }
+                    let mean = if mean.is_nan() { 1.0 } else { mean };
+                    let value = Opacity::apply_cutoff(mean, cutoff);
+                    (value < 1.0)
+                        .then_some(Opacity { value: OpacityValue::Constant(value), cutoff: None })
+                }
+            };
+        }
         properties
     }
 
@@ -150,27 +194,30 @@ struct Builder<'g, 'd> {
     words: usize,
 }
 
-/// The program for the emission and the volume of a surface, if it has any.
+/// The program for what the scene gets besides the shader, if there is any.
 ///
 /// # Errors
 /// The first problem of a graph, or that the function is invalid.
 pub(crate) fn scene_program(
     g: &mut Graph,
     template: &Template,
-    emission: Option<&EmissionInputs>,
-    volume: Option<&VolumeInputs>,
+    inputs: SceneInputs,
     invalid: impl Fn(ShaderError) -> Error,
 ) -> Result<Option<SceneProgram>, Error> {
     let mut builder = Builder { g, template, constants: vec![], results: vec![], words: 0 };
-    let emission = match emission {
+    let emission = match inputs.emission {
         Some(inputs) => builder.emission(inputs)?,
         None => None,
     };
-    let volume = match volume {
+    let volume = match inputs.volume {
         Some(inputs) => builder.volume(inputs)?,
         None => None,
     };
-    if emission.is_none() && volume.is_none() {
+    let opacity = match inputs.opacity {
+        Some(inputs) => builder.opacity(inputs)?,
+        None => None,
+    };
+    if emission.is_none() && volume.is_none() && opacity.is_none() {
         return Ok(None);
     }
     let Builder { g, constants, results, .. } = builder;
@@ -184,7 +231,7 @@ pub(crate) fn scene_program(
     let shader = Shader::parse_function("scene values", &text, FUNCTION).map_err(invalid)?;
     let default = |p: &Parameter| p.default.constant.clone().expect("defaults are constant");
     let defaults = parameters.iter().map(default).collect();
-    Ok(Some(SceneProgram { shader, defaults, emission, volume }))
+    Ok(Some(SceneProgram { shader, defaults, emission, volume, opacity }))
 }
 
 /// The function in WGSL. An operand without results is one of its own, since functions return
@@ -269,6 +316,29 @@ impl Builder<'_, '_> {
         if !is_clear {
             self.g.warnings.push(warning);
         }
+        Ok(None)
+    }
+
+    fn opacity(&mut self, inputs: &OpacityInputs) -> Result<Option<OpacityOperands>, Error> {
+        let OpacityInputs { scope, node, name, ty, cutoff } = *inputs;
+        let (term, statements, textures) =
+            self.g.evaluate_isolated(|g| Inputs { g, scope, node }.get(name, ty, &[1.0]));
+        let term = term?;
+        let channel = match (&textures[..], &statements[..]) {
+            ([image], [statement]) => opacity::channel(image, statement, &term),
+            _ => None,
+        };
+        if let (Some(channel), Some(image)) = (channel, textures.into_iter().next()) {
+            let value = OpacityOperand::Image(image, channel);
+            return Ok(Some(OpacityOperands { value, cutoff }));
+        }
+        if let Some(operand) = self.operand((scope, node), (name, ty, 1.0), false)? {
+            let value = OpacityOperand::Value(operand);
+            return Ok(Some(OpacityOperands { value, cutoff }));
+        }
+        let at = self.g.document.input(node, name).unwrap_or(node);
+        let message = "an opacity that varies like this is not supported";
+        self.g.warn(at, message, "an opaque surface; give the shape an \"alpha\"");
         Ok(None)
     }
 

@@ -8,11 +8,15 @@ use crate::values::Type;
 const FRAC_1_TAU: f64 = 0.15915494309189535;
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let alpha_mode = i.get("alpha_mode", Type::Integer, &[0.0])?;
-    if !alpha_mode.is(0.0) {
-        let alpha = i.float("alpha", 1.0)?;
-        i.ignore_opacity("alpha", &alpha);
-    }
+    // Opaque, masked and blended.
+    let opacity = match i.constant("alpha_mode", Type::Integer, 0.0)? {
+        0.0 => None,
+        1.0 => {
+            let cutoff = i.constant("alpha_cutoff", Type::Float, 0.5)?;
+            Some(i.opacity("alpha", Type::Float, Some(cutoff)))
+        }
+        _ => Some(i.opacity("alpha", Type::Float, None)),
+    };
     let emission = Some(i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)]));
     let thickness = i.float("thickness", 0.0)?;
     let thin_walled =
@@ -68,5 +72,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("thin_walled", thin_walled),
     ];
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, ..Surface::library("gltf", values) })
+    Ok(Surface { normal, emission, opacity, ..Surface::library("gltf", values) })
 }

@@ -35,13 +35,21 @@ pub(crate) struct Surface {
     pub normal: Option<(Scope, Id)>,
     pub emission: Option<EmissionInputs>,
     pub volume: Option<VolumeInputs>,
+    pub opacity: Option<OpacityInputs>,
 }
 
 impl Surface {
     /// A shader of the library, without what is optional.
     fn library(name: &'static str, values: Vec<(&'static str, Term)>) -> Surface {
         let values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
-        Surface { code: Code::Library(name), values, normal: None, emission: None, volume: None }
+        Surface {
+            code: Code::Library(name),
+            values,
+            normal: None,
+            emission: None,
+            volume: None,
+            opacity: None,
+        }
     }
 }
 
@@ -193,12 +201,20 @@ impl Inputs<'_, '_> {
         EmissionInputs { scope, node, color, factors, has_prefix: false }
     }
 
-    /// Warns about an opacity that is not 1.
-    fn ignore_opacity(&mut self, name: &str, opacity: &Term) {
-        if !opacity.is(1.0) {
-            let message = "a material has no opacity";
-            self.ignore(name, message, "an opaque surface; give the shape an \"alpha\"");
-        }
+    /// The opacity of shapes by the name of its input, with a cutoff if there is one.
+    fn opacity(&self, name: &'static str, ty: Type, cutoff: Option<f64>) -> OpacityInputs {
+        let Inputs { scope, node, .. } = *self;
+        OpacityInputs { scope, node, name, ty, cutoff }
+    }
+
+    /// A number that must be constant; the default with a warning if it is not.
+    fn constant(&mut self, name: &str, ty: Type, default: f64) -> Result<f64, Error> {
+        let term = self.get(name, ty, &[default])?;
+        Ok(term.number().unwrap_or_else(|| {
+            let message = format!("\"{name}\" is not constant");
+            self.ignore(name, message, &default.to_string());
+            default
+        }))
     }
 
     /// A term of other terms: `formula` computes a constant, and `text` is an expression in which
@@ -282,6 +298,16 @@ pub(crate) struct EmissionInputs {
     pub factors: &'static [(&'static str, f64)],
     /// Whether parameters have the name of the node in theirs.
     pub has_prefix: bool,
+}
+
+/// The surface with an opacity, and its input.
+pub(crate) struct OpacityInputs {
+    pub scope: Scope,
+    pub node: Id,
+    pub name: &'static str,
+    /// A float or a colour, whose mean counts.
+    pub ty: Type,
+    pub cutoff: Option<f64>,
 }
 
 /// The surface whose inputs describe a volume, and the name of the depth.

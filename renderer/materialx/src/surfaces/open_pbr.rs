@@ -2,7 +2,7 @@
 
 use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
-use crate::values::Term;
+use crate::values::{Term, Type};
 
 /// Floats that `openpbr` has, with the defaults of OpenPBR Surface 1.1.
 const FLOATS: [(&str, f64); 20] = [
@@ -38,8 +38,7 @@ const COLORS: [(&str, f64); 6] = [
 ];
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.float("geometry_opacity", 1.0)?;
-    i.ignore_opacity("geometry_opacity", &opacity);
+    let opacity = Some(i.opacity("geometry_opacity", Type::Float, None));
     let normal = i.normal("geometry_normal");
     if let Some(coat) = i.normal("geometry_coat_normal")
         && normal.is_none()
@@ -78,5 +77,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         false => None,
     };
     let emission = Some(i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)]));
-    Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
+    Ok(Surface { normal, emission, volume, opacity, ..Surface::library("openpbr", values) })
 }

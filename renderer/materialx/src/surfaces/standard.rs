@@ -10,8 +10,7 @@ use crate::values::{Term, Type};
 use Type::{Color3, Float};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.color("opacity", 1.0)?;
-    i.ignore_opacity("opacity", &opacity);
+    let opacity = Some(i.opacity("opacity", Color3, None));
     let emission = Some(i.emission(("emission_color", 1.0), &[("emission", 0.0)]));
     let subsurface = i.float("subsurface", 0.0)?;
     i.approximate_subsurface("subsurface", &subsurface);
@@ -33,7 +32,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let values = values(i, transmission, subsurface)?;
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
+    Ok(Surface { normal, emission, volume, opacity, ..Surface::library("openpbr", values) })
 }
 
 /// The ratio of α along both axes is 1 − a in both models. Standard surface's geometric mean of both

@@ -92,8 +92,7 @@ struct Tree<'g, 'd> {
 
 /// Converts a node `surface`.
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.float("opacity", 1.0)?;
-    i.ignore_opacity("opacity", &opacity);
+    let opacity = Some(i.opacity("opacity", Float, None));
     let message = "what transmits light bounds a volume";
     i.ignore_unless("thin_walled", Type::Boolean, 0.0, message, "a volume")?;
     let (scope, node) = (i.scope, i.node);
@@ -120,7 +119,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let normal = tree.normal()?;
     let code = Code::Tree(tree.text(&root));
-    Ok(Surface { code, values: tree.values, normal, emission, volume: None })
+    Ok(Surface { code, values: tree.values, normal, emission, volume: None, opacity })
 }
 
 /// The emission of an EDF.

@@ -18,10 +18,10 @@ use lightbound::medium::{Homogeneous, Medium, MediumPoint};
 use lightbound::texture::{
     self, ImageMap, ImageMapValue, Mapping, Param, TextureFilter, WrapMode, shader_texture,
 };
-use lightbound_image::Encoding as FileEncoding;
+use lightbound_image::{Channels, Encoding as FileEncoding};
 use lightbound_materialx::{
-    Attribute, Document, Emission, Encoding, Error, Material, SceneProgram, SceneProperties,
-    Texture, Volume, Warning, Wrap,
+    Attribute, Channel, Document, Emission, Encoding, Error, Material, Opacity, OpacityValue,
+    SceneProgram, SceneProperties, Texture, Volume, Warning, Wrap,
 };
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, ShaderKind};
@@ -46,8 +46,8 @@ pub(super) struct Documents {
 struct Converted {
     textures: Arc<[Texture]>,
     attributes: Arc<[Attribute]>,
-    emission: Option<Emission>,
-    volume: Option<Volume>,
+    /// Emission, volume and opacity, unless the scene sets parameters.
+    properties: SceneProperties,
     scene: Option<SceneProgram>,
 }
 
@@ -88,7 +88,8 @@ impl Builder<'_> {
             let texture = self.vertex_attribute(entity, attribute)?;
             values.set_default(&shader_use, &attribute.parameter, texture);
         }
-        let (emission, volume) = self.scene_properties(&shader_use, &converted)?;
+        let SceneProperties { emission, volume, opacity, .. } =
+            self.scene_properties(&shader_use, &converted)?;
         let medium = match &volume {
             None => None,
             Some(volume) if self.media.are_rendered() => {
@@ -109,17 +110,21 @@ impl Builder<'_> {
         let others = scene.map(Shader::settable).unwrap_or_default();
         let others: Vec<&str> = others.iter().map(|parameter| parameter.name.as_str()).collect();
         let material = self.finish_material(&shader_use, values, &others)?;
-        Ok(DocumentMaterial { material, medium, emission })
+        let opacity = match &opacity {
+            None => None,
+            Some(opacity) => Some(self.document_opacity(&shader_use, folder, opacity)?),
+        };
+        Ok(DocumentMaterial { material, medium, emission, opacity })
     }
 
-    /// The emission and the volume for the parameters that the scene sets.
+    /// Emission, volume and opacity for the parameters that the scene sets.
     fn scene_properties(
         &mut self,
         shader_use: &ShaderUse,
         converted: &Converted,
-    ) -> Result<(Option<Emission>, Option<Volume>), SceneError> {
+    ) -> Result<SceneProperties, SceneError> {
         let entity = shader_use.entity;
-        let Some(scene) = &converted.scene else { return Ok((None, None)) };
+        let Some(scene) = &converted.scene else { return Ok(SceneProperties::default()) };
         let scene_use = shader_use.with_shader(scene.shader().clone());
         let (mut given, mut textures) = (Vec::new(), Vec::new());
         for parameter in scene_use.shader.settable() {
@@ -135,21 +140,58 @@ impl Builder<'_> {
             });
         }
         if given.iter().all(Option::is_none) && textures.is_empty() {
-            return Ok((converted.emission.clone(), converted.volume.clone()));
+            return Ok(converted.properties.clone());
         }
-        let SceneProperties { emission, volume, problems } = scene.evaluate(&given);
-        for [message, fallback] in problems {
+        let properties = scene.evaluate(&given);
+        for &[message, fallback] in &properties.problems {
             self.warn(entity, message.to_owned(), fallback)?;
         }
-        for param in textures.into_iter().filter(|_| emission.is_some() || volume.is_some()) {
+        let SceneProperties { emission, volume, opacity, .. } = &properties;
+        let is_used = emission.is_some() || volume.is_some() || opacity.is_some();
+        for param in textures.into_iter().filter(|_| is_used) {
             let message = format!(
-                "\"{} {}\" has no effect on the emission and the volume ({})",
+                "\"{} {}\" has no effect on emission, volume and opacity ({})",
                 param.ty, param.name, shader_use.label
             );
             let fallback = "the value of the document for these";
             self.diagnostics.warn(Some(&param.location), message, fallback)?;
         }
-        Ok((emission, volume))
+        Ok(properties)
+    }
+
+    /// The opacity of shapes with the material; `folder` is that of the document.
+    fn document_opacity(
+        &mut self,
+        shader_use: &ShaderUse,
+        folder: &Path,
+        opacity: &Opacity,
+    ) -> Result<Param, SceneError> {
+        let (texture, channel) = match &opacity.value {
+            OpacityValue::Constant(x) => return Ok(Param::from_float(*x as f32)),
+            OpacityValue::Image(texture, channel) => (texture, *channel),
+        };
+        let path = folder.join(&texture.file);
+        let mut map = self.document_image(shader_use, &path, texture)?;
+        let component = match channel {
+            Channel::Component(3) if map.image.channels() != Channels::Rgba => {
+                return Ok(Param::from_float(1.0));
+            }
+            Channel::Component(3) => {
+                map.value = ImageMapValue::Float;
+                Some(0)
+            }
+            Channel::Component(component) => Some(component),
+            Channel::Mean => None,
+        };
+        let cutoff = opacity.cutoff.map(|cutoff| cutoff as f32);
+        Ok(Param::Texture(Arc::new(texture::Texture::Image(map))).map(move |texel| {
+            let x = component.map_or(texel.element_sum() / 3.0, |component| texel[component]);
+            Vec3::splat(match cutoff {
+                Some(cutoff) if x < cutoff => 0.0,
+                Some(_) => 1.0,
+                None => x,
+            })
+        }))
     }
 
     /// The texture of an attribute of vertices.
@@ -227,8 +269,9 @@ impl Builder<'_> {
         let key = material.unwrap_or_default();
         let index = self.shaders.add_converted(path, key, converted.shader);
         let (textures, attributes) = (converted.textures.into(), converted.attributes.into());
-        let Material { emission, volume, scene, .. } = converted;
-        let converted = Converted { textures, attributes, emission, volume, scene };
+        let Material { emission, volume, opacity, scene, .. } = converted;
+        let properties = SceneProperties { emission, volume, opacity, problems: Vec::new() };
+        let converted = Converted { textures, attributes, properties, scene };
         self.documents.converted.insert(index, converted);
         Ok(index)
     }
@@ -285,6 +328,21 @@ impl Builder<'_> {
         path: &Path,
         texture: &Texture,
     ) -> Result<ShaderTexture, SceneError> {
+        let map = self.document_image(shader_use, path, texture)?;
+        shader_texture::check_size(&map.image).map_err(|error| {
+            let message = format!("{}: {error}", shader_use.label);
+            shader_use.entity.error(message).help(error.remedy())
+        })?;
+        Ok(self.unmapped_texture(&map))
+    }
+
+    /// An image of a document with its settings.
+    fn document_image(
+        &mut self,
+        shader_use: &ShaderUse,
+        path: &Path,
+        texture: &Texture,
+    ) -> Result<ImageMap, SceneError> {
         let entity = shader_use.entity;
         let encoding = match texture.encoding {
             Encoding::Linear => "linear",
@@ -298,9 +356,6 @@ impl Builder<'_> {
             }
         })?;
         self.check_finite(entity, &image)?;
-        shader_texture::check_size(&image).map_err(|error| {
-            entity.error(format!("{}: {error}", shader_use.label)).help(error.remedy())
-        })?;
         let wrap = match texture.wrap {
             Wrap::Repeat => WrapMode::Repeat,
             Wrap::Clamp => WrapMode::Clamp,
@@ -311,6 +366,6 @@ impl Builder<'_> {
         };
         let (mapping, value) = (Mapping::UV, ImageMapValue::Rgb);
         let (scale, invert) = (1.0, false);
-        Ok(self.unmapped_texture(&ImageMap { image, mapping, value, wrap, filter, scale, invert }))
+        Ok(ImageMap { image, mapping, value, wrap, filter, scale, invert })
     }
 }

@@ -46,6 +46,13 @@ const DOCUMENT: &str = r#"<materialx>
   <input name="base_color" type="color3" nodename="paint"/>
   <input name="specular_roughness" type="float" nodename="wear"/>
 </open_pbr_surface>
+<image name="mask" type="float">
+  <input name="file" type="filename" value="mask.pfm"/>
+  <input name="filtertype" type="string" value="closest"/>
+</image>
+<open_pbr_surface name="leaf" type="surfaceshader">
+  <input name="geometry_opacity" type="float" nodename="mask"/>
+</open_pbr_surface>
 <image name="height" type="float">
   <input name="file" type="filename" value="height.pfm"/>
 </image>
@@ -61,9 +68,9 @@ const DOCUMENT: &str = r#"<materialx>
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let tilt = vec3(0.2, -0.3, 1.0).normalize();
     let check = |x: usize, y: usize| [0.2 + 0.6 * ((x + y) % 2) as f32, 0.5, 0.3];
-    let wave = |x: usize| (x as f32 * std::f32::consts::TAU / 64.0).sin();
     vec![
-        ("height.pfm", pfm(64, |x, y| [wave(x) + wave(y); 3])),
+        ("mask.pfm", pfm(8, |x, y| [((x + y) % 2) as f32; 3])),
+        ("height.pfm", pfm(64, |x, y| [2.0 + 0.02 * x as f32 - 0.03 * y as f32; 3])),
         ("test.mtlx", DOCUMENT.into()),
         ("tilted.pfm", pfm(1, |_, _| (0.5 + 0.5 * tilt).to_array())),
         ("checks.pfm", pfm(4, check)),
@@ -148,10 +155,30 @@ fn images_and_normals_equal_textures_and_normal_maps() {
 }
 
 #[test]
+fn opacity_is_the_alpha_of_shapes() {
+    let mesh = |material: &str, alpha: &str| {
+        let scene = scene(material) + alpha;
+        render(&load_scene(&scene, &files(), &Overrides::default()), 2).radiance
+    };
+    let document = r#"Material "materialx" "string filename" "test.mtlx" "string material""#;
+    let plain = format!(r#"{document} "plain""#);
+    let clear = mesh(&format!(r#"{plain} "float geometry_opacity" 0.5"#), "");
+    assert_eq!(clear, mesh(&plain, r#""float alpha" 0.5"#));
+    assert_ne!(clear, mesh(&plain, ""));
+    let leaf = format!(r#"{document} "leaf""#);
+    let shader = r#"Material "shader" "string filename" "openpbr"
+        Texture "mask" "float" "imagemap" "string filename" "mask.pfm" "string filter" "point""#;
+    assert_eq!(mesh(&leaf, ""), mesh(shader, r#""texture alpha" "mask""#));
+    // The shape's own takes its place.
+    assert_eq!(mesh(&leaf, r#""float alpha" 1"#), mesh(shader, ""));
+}
+
+#[test]
 fn bumps_equal_displacement() {
     let document =
         picture(r#"Material "materialx" "string filename" "test.mtlx" "string material" "bumpy""#);
-    // The square has a size of 4, and MaterialX divides slopes by 16.
+    // The square has a size of 4, and MaterialX divides slopes by 16. They are constant in the
+    // picture, so steps of other sizes find the same.
     let material = r#"Material "shader" "string filename" "openpbr""#;
     let bumps = picture(&format!(
         r#"Texture "height" "float" "imagemap" "string filename" "height.pfm"
@@ -188,7 +215,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 7 materials",
+            "the document has 8 materials",
             "\"plain\", \"mapped\"",
         ),
         (

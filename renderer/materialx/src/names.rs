@@ -52,6 +52,11 @@ impl Names {
         Names { taken, locals, all_locals, members, numbers: BTreeMap::new() }
     }
 
+    /// Keeps the names of the members of a program from parameters.
+    pub fn reserve_members(&mut self, program: &str) {
+        self.members.extend(program.lines().filter_map(member_name).map(str::to_owned));
+    }
+
     /// Takes a name in the function that is being written, which is like the given one.
     pub fn unique(&mut self, like: &str) -> String {
         let name = self.find(like, |Names { taken, locals, .. }, name| {

@@ -3,6 +3,7 @@
 //! Programs are evaluated through the compiler, at points.
 
 mod attributes;
+mod hair;
 mod heights;
 mod tangents;
 mod trees;
@@ -236,7 +237,7 @@ fn examples_of_materialx_convert() {
         }
     }
     eprintln!("{converted} materials convert; the others:\n{}", failed.join("\n"));
-    assert!(failed.len() <= 1, "{}", failed.join("\n"));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 #[test]

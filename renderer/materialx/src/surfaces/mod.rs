@@ -5,6 +5,7 @@
 
 mod disney;
 mod gltf;
+mod hair;
 mod open_pbr;
 mod standard;
 mod tangents;

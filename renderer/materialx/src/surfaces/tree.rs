@@ -3,7 +3,7 @@
 //! Each BSDF is one `let` of `fn brdf`, and its inputs are members of `Material`. Directions are
 //! sampled from bounds.
 
-use super::{Code, EmissionInputs, Inputs, Surface, tangents};
+use super::{Code, EmissionInputs, Inputs, Surface, hair, tangents};
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
@@ -100,6 +100,14 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         None => None,
         Some(input) => emission(i, scope, input)?,
     };
+    if let Some(input) = i.g.document.input(node, "bsdf")
+        && let Some((scope, node)) = i.g.source(scope, input)?
+        && i.g.document.category(node) == hair::CATEGORY
+    {
+        let (text, values) = hair::shader(&mut Inputs { g: &mut *i.g, scope, node })?;
+        let (code, normal, volume) = (Code::Tree(text), None, None);
+        return Ok(Surface { code, values, normal, emission, volume, opacity });
+    }
     let mut tree = Tree {
         g: &mut *i.g,
         values: vec![],
@@ -189,7 +197,7 @@ impl<'d> Tree<'_, 'd> {
                 let Some((_, function, inputs)) = lobe else {
                     let known: Vec<_> = LOBES.iter().map(|(name, ..)| *name).collect();
                     let help = match category {
-                        "chiang_hair_bsdf" => "use pbrt's \"hair\"".into(),
+                        hair::CATEGORY => "connect it to the surface, without other BSDFs".into(),
                         _ => format!("use dielectric_bsdf, {}", known.join(", ")),
                     };
                     return Err(document.error(node, format!("{label} is not supported"), help));

@@ -50,7 +50,10 @@ mod values;
 pub use attributes::Attribute;
 pub use document::Document;
 pub use error::{Error, Location, Warning};
-pub use scene::{Channel, Emission, Opacity, OpacityValue, SceneProgram, SceneProperties, Volume};
+pub use scene::{
+    Channel, ClearGlass, Dispersion, Emission, Opacity, OpacityValue, SceneProgram,
+    SceneProperties, Volume,
+};
 pub use textures::{Encoding, Texture, Wrap};
 
 use document::Id;
@@ -82,7 +85,9 @@ pub struct Material {
     pub volume: Option<Volume>,
     /// The opacity, unless the scene sets parameters; `None` is 1.
     pub opacity: Option<Opacity>,
-    /// Emission, volume and opacity for the parameters that the scene sets.
+    /// The dispersion of light that it transmits, unless the scene sets parameters.
+    pub dispersion: Option<Dispersion>,
+    /// Emission, volume, opacity and dispersion for the parameters that the scene sets.
     pub scene: Option<SceneProgram>,
     /// What is ignored or replaced.
     pub warnings: Vec<Warning>,
@@ -151,12 +156,24 @@ impl Document {
             emission: surface.emission.as_ref(),
             volume: surface.volume.as_ref(),
             opacity: surface.opacity.as_ref(),
+            dispersion: surface.dispersion.as_ref(),
         };
-        let scene = scene::scene_program(&mut g, &template, inputs, invalid)?;
+        let mut scene = scene::scene_program(&mut g, &template, inputs, invalid)?;
         let properties = scene.as_ref().map(|scene| scene.evaluate(&[])).unwrap_or_default();
-        let SceneProperties { emission, volume, opacity, problems } = properties;
+        let SceneProperties { emission, volume, opacity, mut dispersion, problems } = properties;
         for [message, fallback] in problems {
             g.warn(node, message, fallback);
+        }
+        let index = match (&dispersion, normal.is_some()) {
+            (Some(dispersion), false) => {
+                dispersion.glass.index_of(&surface.values, volume.as_ref())
+            }
+            _ => None,
+        };
+        if let (Some(lost), Some(scene)) = (dispersion.take_if(|_| index.is_none()), scene.as_mut())
+        {
+            g.warnings.push(lost.warning);
+            scene.remove_dispersion();
         }
         let file = self.file_name().rsplit('/').next().unwrap_or_default();
         let program = Program {
@@ -167,6 +184,7 @@ impl Document {
             emission: emission.as_ref(),
             volume: volume.as_ref(),
             opacity: opacity.as_ref(),
+            glass: dispersion.as_ref().zip(index),
             statements: &statements,
             normal: normal.map(|normal| (&normal_statements[..], normal)),
         };
@@ -188,6 +206,7 @@ impl Document {
             emission,
             volume,
             opacity,
+            dispersion,
             scene,
             warnings,
         })

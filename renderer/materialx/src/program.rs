@@ -3,7 +3,7 @@
 
 use crate::functions::needed;
 use crate::graph::{Origin, Parameter, one_line};
-use crate::scene::{Emission, Opacity, OpacityValue, Volume};
+use crate::scene::{Dispersion, Emission, Opacity, OpacityValue, Volume};
 use crate::surfaces::Code;
 use crate::textures::{Encoding, Texture, Wrap};
 use crate::values::{Term, number};
@@ -34,6 +34,8 @@ pub(crate) struct Program<'a> {
     pub emission: Option<&'a Emission>,
     pub volume: Option<&'a Volume>,
     pub opacity: Option<&'a Opacity>,
+    /// Dispersion of clear glass, and its index.
+    pub glass: Option<(&'a Dispersion, f64)>,
     /// Statements of `fn material`.
     pub statements: &'a [String],
     /// Statements of `fn normal`, and its result.
@@ -268,6 +270,15 @@ fn properties(program: &Program) -> String {
             *anisotropy as f32, *depth as f32
         )
         .expect("a string");
+    }
+    if let Some((dispersion, index)) = program.glass {
+        text += "//! A dielectric with the dispersion, as it is declared in a scene:\n//!\n//! ```text\n\
+                 //! Material \"dielectric\" \"spectrum eta\" [\n";
+        for row in dispersion.spectrum(index).chunks(12) {
+            let numbers: Vec<String> = row.iter().map(f32::to_string).collect();
+            writeln!(text, "//!   {}", numbers.join(" ")).expect("a string");
+        }
+        text += "//! ]\n//! ```\n//!\n";
     }
     if let Some(Opacity { value, .. }) = program.opacity {
         let alpha = match value {

@@ -764,3 +764,31 @@ fn opacities_are_constants_or_images() {
     let cutout = "opacity:float=0.25 opacityThreshold:float=0.5";
     assert_eq!(opacity("", "UsdPreviewSurface", cutout, ""), (constant(0.0, None), 0));
 }
+
+#[test]
+fn clear_glass_disperses_light() {
+    let glass = |surface: &str, given: &str| {
+        let text = format!(
+            "<materialx><{surface} name=\"s\" type=\"surfaceshader\">{}</{surface}></materialx>",
+            inputs(given)
+        );
+        let material = convert(&text).unwrap();
+        assert_eq!(material.warnings.len(), usize::from(given.contains("coat")), "{given}");
+        let has_head = material.text.contains("\"spectrum eta\" [");
+        (material.dispersion.map(|dispersion| dispersion.abbe_number), has_head)
+    };
+    let clear = "transmission_weight:float=1 specular_roughness:float=0";
+    let scaled = "transmission_dispersion_scale:float=0.5";
+    let abbe = "transmission_dispersion_abbe_number:float=30";
+    let open_pbr = |given: &str| glass("open_pbr_surface", given);
+    assert_eq!(open_pbr(clear), (None, false));
+    assert_eq!(open_pbr(&format!("{clear} {scaled} {abbe}")), (Some(60.0), true));
+    assert_eq!(open_pbr(&format!("{clear} {scaled} coat_weight:float=1")), (None, false));
+    let standard = "transmission:float=1 specular_roughness:float=0";
+    assert_eq!(glass("standard_surface", standard), (None, false));
+    let dispersing = format!("{standard} transmission_dispersion:float=40");
+    assert_eq!(glass("standard_surface", &dispersing), (Some(40.0), true));
+    let gltf = "transmission:float=1 roughness:float=0 metallic:float=0 thickness:float=1 \
+        dispersion:float=0.5";
+    assert_eq!(glass("gltf_pbr", gltf), (Some(40.0), true));
+}

@@ -4,13 +4,13 @@
 //! of the surface become parameters, and so do the inputs of graphs that nodes read. What nodes
 //! compute from them is a function in WGSL, which is interpreted.
 
-use super::{Emission, Opacity, OpacityValue, Volume, opacity};
+use super::{ClearGlass, Dispersion, Emission, Opacity, OpacityValue, Volume, opacity};
 use crate::document::Id;
 use crate::error::{Error, Warning};
 use crate::functions::{needed, reads};
 use crate::graph::{Graph, Origin, Parameter, Scope};
 use crate::program::{Template, declaration};
-use crate::surfaces::{EmissionInputs, Inputs, OpacityInputs, VolumeInputs};
+use crate::surfaces::{DispersionInputs, EmissionInputs, Inputs, OpacityInputs, VolumeInputs};
 use crate::textures::Texture;
 use crate::values::{Term, Type};
 use lightbound_shader::{Entry, Settings, Shader, ShaderError, interpreter, passes};
@@ -25,6 +25,7 @@ pub struct SceneProgram {
     emission: Option<EmissionOperands>,
     volume: Option<VolumeOperands>,
     opacity: Option<OpacityOperands>,
+    dispersion: Option<DispersionOperands>,
 }
 
 /// What a scene gets of a material besides its shader.
@@ -36,6 +37,8 @@ pub struct SceneProperties {
     pub volume: Option<Volume>,
     /// The opacity, unless it is 1.
     pub opacity: Option<Opacity>,
+    /// The dispersion of light that it transmits.
+    pub dispersion: Option<Dispersion>,
     /// Invalid values: the message, and what is used instead.
     pub problems: Vec<[&'static str; 2]>,
 }
@@ -76,12 +79,27 @@ enum OpacityOperand {
     Image(Texture, opacity::Channel),
 }
 
+/// The Abbe number is one constant or operand divided by another.
+#[derive(Clone, Debug)]
+struct DispersionOperands {
+    abbe: Divided,
+    glass: &'static ClearGlass,
+    warning: Warning,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Divided {
+    numerator: Option<Operand>,
+    denominator: Option<Operand>,
+}
+
 /// What depends on more than the surface's shader.
 #[derive(Clone, Copy)]
 pub(crate) struct SceneInputs<'a> {
     pub emission: Option<&'a EmissionInputs>,
     pub volume: Option<&'a VolumeInputs>,
     pub opacity: Option<&'a OpacityInputs>,
+    pub dispersion: Option<&'a DispersionInputs>,
 }
 
 /// The name of the function.
@@ -141,6 +159,16 @@ impl SceneProgram {
                 });
             }
         }
+        if let Some(DispersionOperands { abbe, glass, warning }) = &self.dispersion {
+            // glTF has 20 divided by the Abbe number.
+            let numerator = abbe.numerator.map_or(20.0, |operand| value(operand)[0]);
+            let denominator = abbe.denominator.map_or(1.0, |operand| value(operand)[0]);
+            let abbe_number = numerator / denominator;
+            if abbe_number > 0.0 && abbe_number.is_finite() {
+                let (glass, warning) = (*glass, warning.clone());
+                properties.dispersion = Some(Dispersion { abbe_number, glass, warning });
+            }
+        }
         if let Some(OpacityOperands { value: of, cutoff }) = &self.opacity {
             let cutoff = *cutoff;
             properties.opacity = match of {
@@ -163,6 +191,11 @@ impl SceneProgram {
             };
         }
         properties
+    }
+
+    /// Removes the dispersion of a material that is not clear glass.
+    pub(crate) fn remove_dispersion(&mut self) {
+        self.dispersion = None;
     }
 
     /// The words that the function computes; NaN if it does not end.
@@ -217,7 +250,11 @@ pub(crate) fn scene_program(
         Some(inputs) => builder.opacity(inputs)?,
         None => None,
     };
-    if emission.is_none() && volume.is_none() && opacity.is_none() {
+    let dispersion = match inputs.dispersion {
+        Some(inputs) => builder.dispersion(inputs)?,
+        None => None,
+    };
+    if emission.is_none() && volume.is_none() && opacity.is_none() && dispersion.is_none() {
         return Ok(None);
     }
     let Builder { g, constants, results, .. } = builder;
@@ -231,7 +268,7 @@ pub(crate) fn scene_program(
     let shader = Shader::parse_function("scene values", &text, FUNCTION).map_err(invalid)?;
     let default = |p: &Parameter| p.default.constant.clone().expect("defaults are constant");
     let defaults = parameters.iter().map(default).collect();
-    Ok(Some(SceneProgram { shader, defaults, emission, volume, opacity }))
+    Ok(Some(SceneProgram { shader, defaults, emission, volume, opacity, dispersion }))
 }
 
 /// The function in WGSL. An operand without results is one of its own, since functions return
@@ -317,6 +354,36 @@ impl Builder<'_, '_> {
             self.g.warnings.push(warning);
         }
         Ok(None)
+    }
+
+    fn dispersion(
+        &mut self,
+        inputs: &DispersionInputs,
+    ) -> Result<Option<DispersionOperands>, Error> {
+        let DispersionInputs { scope, node, numerator, denominator, glass } = *inputs;
+        let mut operand = |input: Option<(&'static str, f64)>| match input {
+            None => Ok::<_, Error>(Some(None)),
+            Some((name, default)) => {
+                let operand = self.operand((scope, node), (name, Type::Float, default), false)?;
+                Ok(operand.map(Some))
+            }
+        };
+        let (over, under) = (operand(numerator)?, operand(denominator)?);
+        let document = self.g.document;
+        let mut names = denominator.iter().chain(&numerator).map(|(name, _)| *name);
+        let at = names.find_map(|name| document.input(node, name)).unwrap_or(node);
+        let message = "light disperses only in clear and smooth glass";
+        let warning = self.g.warning(at, message, "one index of refraction");
+        match (over, under) {
+            (Some(numerator), Some(denominator)) => {
+                let abbe = Divided { numerator, denominator };
+                Ok(Some(DispersionOperands { abbe, glass, warning }))
+            }
+            _ => {
+                self.g.warnings.push(warning);
+                Ok(None)
+            }
+        }
     }
 
     fn opacity(&mut self, inputs: &OpacityInputs) -> Result<Option<OpacityOperands>, Error> {

@@ -2,6 +2,7 @@
 
 use super::{Inputs, Surface};
 use crate::error::Error;
+use crate::scene::GLTF;
 use crate::values::Type;
 
 /// 1/(2π).
@@ -33,10 +34,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
             "a clear volume",
         )?;
     }
-    if !transmission.is(0.0) {
-        let message = "light does not disperse in this material";
-        i.ignore_unless("dispersion", Type::Float, 0.0, message, "one index of refraction")?;
-    }
+    let dispersion =
+        (!transmission.is(0.0)).then(|| i.dispersion(None, Some(("dispersion", 0.0)), &GLTF));
     if let Some(coat) = i.normal("clearcoat_normal") {
         i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
     }
@@ -72,5 +71,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("thin_walled", thin_walled),
     ];
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, opacity, ..Surface::library("gltf", values) })
+    Ok(Surface { normal, emission, opacity, dispersion, ..Surface::library("gltf", values) })
 }

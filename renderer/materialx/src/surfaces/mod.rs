@@ -16,6 +16,7 @@ mod usd;
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
+use crate::scene::ClearGlass;
 use crate::values::{Term, Type};
 use std::borrow::Cow;
 
@@ -37,6 +38,7 @@ pub(crate) struct Surface {
     pub emission: Option<EmissionInputs>,
     pub volume: Option<VolumeInputs>,
     pub opacity: Option<OpacityInputs>,
+    pub dispersion: Option<DispersionInputs>,
 }
 
 impl Surface {
@@ -50,6 +52,7 @@ impl Surface {
             emission: None,
             volume: None,
             opacity: None,
+            dispersion: None,
         }
     }
 }
@@ -208,6 +211,18 @@ impl Inputs<'_, '_> {
         OpacityInputs { scope, node, name, ty, cutoff }
     }
 
+    /// Dispersion, by the inputs of which one divided by the other is the Abbe number; 20 and 1 are
+    /// the numbers without an input.
+    fn dispersion(
+        &self,
+        numerator: Option<(&'static str, f64)>,
+        denominator: Option<(&'static str, f64)>,
+        glass: &'static ClearGlass,
+    ) -> DispersionInputs {
+        let Inputs { scope, node, .. } = *self;
+        DispersionInputs { scope, node, numerator, denominator, glass }
+    }
+
     /// A number that must be constant; the default with a warning if it is not.
     fn constant(&mut self, name: &str, ty: Type, default: f64) -> Result<f64, Error> {
         let term = self.get(name, ty, &[default])?;
@@ -275,13 +290,6 @@ impl Inputs<'_, '_> {
     /// The volume below a surface that transmits light, by the names of its inputs; `None` for a
     /// thin wall.
     fn volume(&mut self, names: &VolumeNames) -> Result<Option<VolumeInputs>, Error> {
-        self.ignore_unless(
-            names.dispersion,
-            Type::Float,
-            0.0,
-            "light does not disperse in this material",
-            "one index of refraction; use pbrt's \"dielectric\"",
-        )?;
         if self.boolean(names.thin_walled)?.is(1.0) {
             return Ok(None);
         }
@@ -299,6 +307,15 @@ pub(crate) struct EmissionInputs {
     pub factors: &'static [(&'static str, f64)],
     /// Whether parameters have the name of the node in theirs.
     pub has_prefix: bool,
+}
+
+/// The surface with dispersion, names and defaults of its inputs, and when it has an effect.
+pub(crate) struct DispersionInputs {
+    pub scope: Scope,
+    pub node: Id,
+    pub numerator: Option<(&'static str, f64)>,
+    pub denominator: Option<(&'static str, f64)>,
+    pub glass: &'static ClearGlass,
 }
 
 /// The surface with an opacity, and its input.
@@ -321,6 +338,5 @@ pub(crate) struct VolumeInputs {
 /// Names of the inputs of a volume that differ between surfaces.
 struct VolumeNames {
     depth: &'static str,
-    dispersion: &'static str,
     thin_walled: &'static str,
 }

@@ -2,6 +2,7 @@
 
 use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
+use crate::scene::OPEN_PBR;
 use crate::values::{Term, Type};
 
 /// Floats that `openpbr` has, with the defaults of OpenPBR Surface 1.1.
@@ -71,11 +72,21 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let volume = match is_clear {
         true => i.volume(&VolumeNames {
             depth: "transmission_depth",
-            dispersion: "transmission_dispersion_scale",
             thin_walled: "geometry_thin_walled",
         })?,
         false => None,
     };
+    let dispersion = is_clear.then(|| {
+        let abbe_number = ("transmission_dispersion_abbe_number", 20.0);
+        i.dispersion(Some(abbe_number), Some(("transmission_dispersion_scale", 0.0)), &OPEN_PBR)
+    });
     let emission = Some(i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)]));
-    Ok(Surface { normal, emission, volume, opacity, ..Surface::library("openpbr", values) })
+    Ok(Surface {
+        normal,
+        emission,
+        volume,
+        opacity,
+        dispersion,
+        ..Surface::library("openpbr", values)
+    })
 }

@@ -5,6 +5,7 @@
 
 use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
+use crate::scene::OPEN_PBR;
 use crate::values::{Term, Type};
 
 use Type::{Color3, Float};
@@ -15,13 +16,11 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let subsurface = i.float("subsurface", 0.0)?;
     i.approximate_subsurface("subsurface", &subsurface);
     let transmission = i.float("transmission", 0.0)?;
-    let mut volume = None;
+    let (mut volume, mut dispersion) = (None, None);
     if !transmission.is(0.0) {
-        volume = i.volume(&VolumeNames {
-            depth: "transmission_depth",
-            dispersion: "transmission_dispersion",
-            thin_walled: "thin_walled",
-        })?;
+        dispersion = Some(i.dispersion(Some(("transmission_dispersion", 0.0)), None, &OPEN_PBR));
+        volume =
+            i.volume(&VolumeNames { depth: "transmission_depth", thin_walled: "thin_walled" })?;
         i.ignore_unless(
             "transmission_extra_roughness",
             Float,
@@ -32,7 +31,14 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let values = values(i, transmission, subsurface)?;
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, volume, opacity, ..Surface::library("openpbr", values) })
+    Ok(Surface {
+        normal,
+        emission,
+        volume,
+        opacity,
+        dispersion,
+        ..Surface::library("openpbr", values)
+    })
 }
 
 /// The ratio of α along both axes is 1 − a in both models. Standard surface's geometric mean of both

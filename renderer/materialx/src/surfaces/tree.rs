@@ -106,7 +106,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     {
         let (text, values) = hair::shader(&mut Inputs { g: &mut *i.g, scope, node })?;
         let (code, normal, volume) = (Code::Tree(text), None, None);
-        return Ok(Surface { code, values, normal, emission, volume, opacity });
+        return Ok(Surface { code, values, normal, emission, volume, opacity, dispersion: None });
     }
     let mut tree = Tree {
         g: &mut *i.g,
@@ -127,7 +127,15 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let normal = tree.normal()?;
     let code = Code::Tree(tree.text(&root));
-    Ok(Surface { code, values: tree.values, normal, emission, volume: None, opacity })
+    Ok(Surface {
+        code,
+        values: tree.values,
+        normal,
+        emission,
+        volume: None,
+        opacity,
+        dispersion: None,
+    })
 }
 
 /// The emission of an EDF.

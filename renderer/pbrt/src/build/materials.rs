@@ -645,6 +645,10 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
+    /// A smooth surface.
+    pub const SMOOTH: Alpha =
+        Alpha { x: Param::Constant(Vec3::ZERO), y: Param::Constant(Vec3::ZERO) };
+
     /// Returns whether the surface is perfectly smooth everywhere.
     fn is_smooth(&self) -> bool {
         let smooth = |p: &Param| matches!(p, Param::Constant(alpha) if alpha.x < MIN_ALPHA);

@@ -6,23 +6,24 @@
 
 use super::Builder;
 use super::attributes::too_many_attributes;
-use super::materials::{DocumentMaterial, SurfaceEmission};
+use super::materials::{Alpha, DocumentMaterial, SurfaceEmission};
 use super::media::Coefficients;
 use super::shader_material::ShaderUse;
 use super::shader_textures::ShaderTexture;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::shader_file;
-use lightbound::material::Setting;
+use lightbound::material::{DispersiveIndex, Material as SceneMaterial, Setting, ShaderNormal};
 use lightbound::medium::{Homogeneous, Medium, MediumPoint};
 use lightbound::texture::{
     self, ImageMap, ImageMapValue, Mapping, Param, TextureFilter, WrapMode, shader_texture,
 };
 use lightbound_image::{Channels, Encoding as FileEncoding};
 use lightbound_materialx::{
-    Attribute, Channel, Document, Emission, Encoding, Error, Material, Opacity, OpacityValue,
-    SceneProgram, SceneProperties, Texture, Volume, Warning, Wrap,
+    Attribute, Channel, Dispersion, Document, Emission, Encoding, Error, Material, Opacity,
+    OpacityValue, SceneProgram, SceneProperties, Texture, Volume, Warning, Wrap,
 };
+use lightbound_math::spectrum::Spectrum;
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, ShaderKind};
 use std::collections::HashMap;
@@ -88,7 +89,7 @@ impl Builder<'_> {
             let texture = self.vertex_attribute(entity, attribute)?;
             values.set_default(&shader_use, &attribute.parameter, texture);
         }
-        let SceneProperties { emission, volume, opacity, .. } =
+        let SceneProperties { emission, volume, opacity, dispersion, .. } =
             self.scene_properties(&shader_use, &converted)?;
         let medium = match &volume {
             None => None,
@@ -109,7 +110,20 @@ impl Builder<'_> {
         let scene = converted.scene.as_ref().map(|scene| scene.shader());
         let others = scene.map(Shader::settable).unwrap_or_default();
         let others: Vec<&str> = others.iter().map(|parameter| parameter.name.as_str()).collect();
-        let material = self.finish_material(&shader_use, values, &others)?;
+        let index = dispersion.as_ref().and_then(|dispersion| {
+            let constant = |name: &str| values.constant(&shader_use, name);
+            let is_flat = ShaderNormal::find(&shader_use.shader).is_none()
+                && ["displacement", "normalmap"].iter().all(|n| entity.params.find(n).is_none());
+            dispersion.glass.index(medium.is_some(), constant).filter(|_| is_flat)
+        });
+        let mut material = self.finish_material(&shader_use, values, &others)?;
+        match (&dispersion, index) {
+            (None, _) => {}
+            (Some(dispersion), None) => self.document_warning(entity, &dispersion.warning)?,
+            (Some(dispersion), Some(index)) => {
+                material = self.dispersive_glass(entity, dispersion, index)?;
+            }
+        }
         let opacity = match &opacity {
             None => None,
             Some(opacity) => Some(self.document_opacity(&shader_use, folder, opacity)?),
@@ -146,8 +160,9 @@ impl Builder<'_> {
         for &[message, fallback] in &properties.problems {
             self.warn(entity, message.to_owned(), fallback)?;
         }
-        let SceneProperties { emission, volume, opacity, .. } = &properties;
-        let is_used = emission.is_some() || volume.is_some() || opacity.is_some();
+        let SceneProperties { emission, volume, opacity, dispersion, .. } = &properties;
+        let is_used =
+            emission.is_some() || volume.is_some() || opacity.is_some() || dispersion.is_some();
         for param in textures.into_iter().filter(|_| is_used) {
             let message = format!(
                 "\"{} {}\" has no effect on emission, volume and opacity ({})",
@@ -157,6 +172,19 @@ impl Builder<'_> {
             self.diagnostics.warn(Some(&param.location), message, fallback)?;
         }
         Ok(properties)
+    }
+
+    /// A smooth dielectric that disperses light, with an index at the helium d line.
+    fn dispersive_glass(
+        &mut self,
+        entity: &Entity,
+        dispersion: &Dispersion,
+        index: f64,
+    ) -> Result<SceneMaterial, SceneError> {
+        let spectrum = Spectrum::new(&dispersion.spectrum(index));
+        let spectrum = spectrum.map_err(|error| entity.error(error.to_string()))?;
+        let spectrum = DispersiveIndex::new(&spectrum).filter(|index| !index.is_constant());
+        self.dielectric_boundary(entity, index as f32, Alpha::SMOOTH, spectrum)
     }
 
     /// The opacity of shapes with the material; `folder` is that of the document.
@@ -269,8 +297,9 @@ impl Builder<'_> {
         let key = material.unwrap_or_default();
         let index = self.shaders.add_converted(path, key, converted.shader);
         let (textures, attributes) = (converted.textures.into(), converted.attributes.into());
-        let Material { emission, volume, opacity, scene, .. } = converted;
-        let properties = SceneProperties { emission, volume, opacity, problems: Vec::new() };
+        let Material { emission, volume, opacity, dispersion, scene, .. } = converted;
+        let problems = Vec::new();
+        let properties = SceneProperties { emission, volume, opacity, dispersion, problems };
         let converted = Converted { textures, attributes, properties, scene };
         self.documents.converted.insert(index, converted);
         Ok(index)

@@ -49,6 +49,16 @@ pub(super) struct ShaderValues {
 }
 
 impl ShaderValues {
+    /// Returns the components of a parameter that is constant.
+    pub fn constant(&self, shader_use: &ShaderUse, name: &str) -> Option<&[f64]> {
+        let settable = shader_use.shader.settable();
+        let index = settable.iter().position(|parameter| parameter.name == name)?;
+        match &self.settings[index] {
+            Setting::Constant(components) => Some(components),
+            Setting::Varying(_) => None,
+        }
+    }
+
     /// Sets a parameter, unless the entity sets it.
     pub fn set_default(&mut self, shader_use: &ShaderUse, name: &str, value: Setting) {
         let settable = shader_use.shader.settable();

@@ -46,6 +46,12 @@ const DOCUMENT: &str = r#"<materialx>
   <input name="base_color" type="color3" nodename="paint"/>
   <input name="specular_roughness" type="float" nodename="wear"/>
 </open_pbr_surface>
+<open_pbr_surface name="prism" type="surfaceshader">
+  <input name="transmission_weight" type="float" value="1"/>
+  <input name="specular_roughness" type="float" value="0"/>
+  <input name="specular_ior" type="float" value="1.6"/>
+  <input name="transmission_dispersion_scale" type="float" value="1"/>
+</open_pbr_surface>
 <image name="mask" type="float">
   <input name="file" type="filename" value="mask.pfm"/>
   <input name="filtertype" type="string" value="closest"/>
@@ -174,6 +180,37 @@ fn opacity_is_the_alpha_of_shapes() {
 }
 
 #[test]
+fn clear_glass_disperses_light() {
+    let ball = |material: &str| {
+        let scene = format!(
+            r#"Sampler "zsobol" "integer pixelsamples" 4 Integrator "path" "integer maxdepth" 4
+Film "rgb" "integer xresolution" 12 "integer yresolution" 12
+LookAt 0 -4 0  0 0 0  0 0 1 Camera "perspective" "float fov" 30
+WorldBegin
+LightSource "infinite" "rgb L" [0.2 0.2 0.2]
+Material "diffuse" Translate 0 3 0 Shape "disk" "float radius" 2 Translate 0 -3 0
+LightSource "point" "point3 from" [1 -2 2]
+{material}
+Shape "sphere"
+"#
+        );
+        render(&load_scene(&scene, &files(), &Overrides::default()), 2).radiance
+    };
+    let prism = r#"Material "materialx" "string filename" "test.mtlx" "string material" "prism""#;
+    // n = a + b/λ² with the Abbe number 20.
+    let slope = 0.6 / 20.0;
+    let index = |nm: f64| (1.6 + slope * (523655.0 / (nm * nm) - 1.5168)) as f32;
+    let spectrum: String =
+        (360..=830).step_by(10).map(|nm| format!(" {nm} {}", index(f64::from(nm)))).collect();
+    let glass = ball(&format!(r#"Material "dielectric" "spectrum eta" [{spectrum} ]"#));
+    for (a, b) in ball(prism).iter().zip(&glass) {
+        assert!((Vec3::from(*a) - Vec3::from(*b)).length() < 1e-4, "{a:?} {b:?}");
+    }
+    let scaled = format!(r#"{prism} "float transmission_dispersion_scale" 0.5"#);
+    assert_ne!(ball(&scaled), glass);
+}
+
+#[test]
 fn bumps_equal_displacement() {
     let document =
         picture(r#"Material "materialx" "string filename" "test.mtlx" "string material" "bumpy""#);
@@ -215,7 +252,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 8 materials",
+            "the document has 9 materials",
             "\"plain\", \"mapped\"",
         ),
         (
@@ -233,6 +270,12 @@ fn problems_name_document_line_and_remedy() {
         load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "painted""#);
     assert_eq!((error, warnings.len()), (None, 1), "{warnings:?}");
     assert!(warnings[0].contains("reads the attribute \"color\" of vertices"), "{warnings:?}");
+    let (error, warnings) = load(
+        r#"Material "materialx" "string filename" "test.mtlx" "string material" "prism"
+           "float specular_roughness" 0.1"#,
+    );
+    assert_eq!(error, None);
+    assert!(warnings[0].contains("light disperses only in clear"), "{warnings:?}");
     let (error, warnings) =
         load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey""#);
     assert_eq!(error, None);

@@ -1,7 +1,7 @@
 //! Compares `openpbr` with MaterialX, and tests that it conserves energy.
 
 use super::cases::Case;
-use super::{ANGLES, TestMaterial, mean_and_deviation, stratified};
+use super::{ANGLES, ScatterSample, TestMaterial, mean_and_deviation, stratified};
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec3, vec2, vec3};
 use std::f64::consts::PI;
@@ -187,8 +187,11 @@ fn rotation_turns_the_anisotropy() {
         straight.evaluate(&directions),
         straight.evaluate(&DIRECTIONS),
     ];
-    for ((a, b), other) in a.iter().zip(&b).zip(&other) {
+    for (a, b) in a.iter().zip(&b) {
         assert!((a.s - b.s).abs().max_element() < 1e-4 * b.s.max_element(), "{a:?} {b:?}");
-        assert!((a.s - other.s).abs().max_element() > 1e-2 * b.s.max_element());
     }
+    let differs = |(a, other): (&ScatterSample, &ScatterSample)| {
+        (a.s - other.s).abs().max_element() > 1e-2 * a.s.max_element()
+    };
+    assert!(a.iter().zip(&other).any(differs), "{a:?} {other:?}");
 }

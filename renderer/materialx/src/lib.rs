@@ -194,7 +194,7 @@ impl Document {
         let warnings = g.warnings;
         let attribute = |origin| match origin {
             Origin::Attribute(attribute) => Some(attribute),
-            Origin::Input(_) | Origin::Surface => None,
+            Origin::Input(_) | Origin::Surface | Origin::Tiles => None,
         };
         let attributes = parameters.into_iter().filter_map(|p| attribute(p.origin)).collect();
         Ok(Material {

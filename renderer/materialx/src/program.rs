@@ -212,7 +212,16 @@ fn description(program: &Program) -> String {
         format!("//! Material \"{material}\" of {document}, converted from MaterialX.\n//!\n");
     if !program.textures.is_empty() {
         text += "//! Images, as they are declared in a scene:\n//!\n//! ```text\n";
-        for Texture { name, file, encoding, wrap, is_interpolated } in program.textures {
+        for Texture { name, file, encoding, wrap, is_interpolated, tiles } in program.textures {
+            if let Some(tiles) = tiles {
+                let file = one_line(file);
+                writeln!(
+                    text,
+                    "//! {name} is the image of the tiles {file}, and {tiles} their place"
+                )
+                .expect("a string");
+                continue;
+            }
             let encoding = match encoding {
                 Encoding::Linear => "linear",
                 Encoding::Srgb => "sRGB",

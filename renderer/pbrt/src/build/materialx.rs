@@ -10,6 +10,7 @@ use super::materials::{Alpha, DocumentMaterial, SurfaceEmission};
 use super::media::Coefficients;
 use super::shader_material::ShaderUse;
 use super::shader_textures::ShaderTexture;
+use super::udim::TiledImage;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::shader_file;
@@ -83,8 +84,11 @@ impl Builder<'_> {
         let shader_use = self.checked_use(entity, index, label, ShaderKind::Brdf, &RESERVED)?;
         let converted = self.documents.converted[&index].clone();
         let folder = path.parent().unwrap_or(Path::new(""));
-        let textures = self.document_textures(&shader_use, folder, &converted.textures)?;
+        let (textures, tiles) = self.document_textures(&shader_use, folder, &converted.textures)?;
         let mut values = self.shader_values_with(&shader_use, textures)?;
+        for (parameter, tiles) in tiles {
+            values.set_default(&shader_use, &parameter, Setting::Constant(tiles.to_vec()));
+        }
         for attribute in converted.attributes.iter() {
             let texture = self.vertex_attribute(entity, attribute)?;
             values.set_default(&shader_use, &attribute.parameter, texture);
@@ -199,7 +203,7 @@ impl Builder<'_> {
             OpacityValue::Image(texture, channel) => (texture, *channel),
         };
         let path = folder.join(&texture.file);
-        let mut map = self.document_image(shader_use, &path, texture)?;
+        let (mut map, _) = self.document_image(shader_use, &path, texture)?;
         let component = match channel {
             Channel::Component(3) if map.image.channels() != Channels::Rgba => {
                 return Ok(Param::from_float(1.0));
@@ -332,52 +336,54 @@ impl Builder<'_> {
     }
 
     /// Returns the textures of a converted material: those of the scene, or else of the document in
-    /// this folder.
+    /// this folder. Also the parameters with tiles of images, and their values.
     fn document_textures(
         &mut self,
         shader_use: &ShaderUse,
         folder: &Path,
         textures: &[Texture],
-    ) -> Result<Vec<ShaderTexture>, SceneError> {
+    ) -> Result<(Vec<ShaderTexture>, Vec<(String, [f64; 4])>), SceneError> {
         let shader = shader_use.shader.clone();
+        let mut tiles = Vec::new();
         let texture = |name: &String| {
             if shader_use.entity.params.any(name).is_some() {
                 return self.shader_texture(shader_use, name);
             }
             let texture = textures.iter().find(|texture| texture.name == *name);
             let texture = texture.expect("textures of the program are those of the material");
-            self.document_texture(shader_use, &folder.join(&texture.file), texture)
+            let (map, placed) =
+                self.document_image(shader_use, &folder.join(&texture.file), texture)?;
+            tiles.extend(texture.tiles.clone().zip(placed));
+            shader_texture::check_size(&map.image).map_err(|error| {
+                let message = format!("{}: {error}", shader_use.label);
+                shader_use.entity.error(message).help(error.remedy())
+            })?;
+            Ok(self.unmapped_texture(&map))
         };
-        shader.textures().iter().map(texture).collect()
+        let textures: Result<Vec<_>, SceneError> = shader.textures().iter().map(texture).collect();
+        Ok((textures?, tiles))
     }
 
-    fn document_texture(
-        &mut self,
-        shader_use: &ShaderUse,
-        path: &Path,
-        texture: &Texture,
-    ) -> Result<ShaderTexture, SceneError> {
-        let map = self.document_image(shader_use, path, texture)?;
-        shader_texture::check_size(&map.image).map_err(|error| {
-            let message = format!("{}: {error}", shader_use.label);
-            shader_use.entity.error(message).help(error.remedy())
-        })?;
-        Ok(self.unmapped_texture(&map))
-    }
-
-    /// An image of a document with its settings.
+    /// An image of a document with its settings, and the place of its tiles, if it has any.
     fn document_image(
         &mut self,
         shader_use: &ShaderUse,
         path: &Path,
         texture: &Texture,
-    ) -> Result<ImageMap, SceneError> {
+    ) -> Result<(ImageMap, Option<[f64; 4]>), SceneError> {
         let entity = shader_use.entity;
         let encoding = match texture.encoding {
             Encoding::Linear => "linear",
             Encoding::Srgb => "sRGB",
         };
-        let image = self.image(entity, path, encoding).map_err(|error| {
+        let (image, tiles) = match texture.tiles {
+            Some(_) => {
+                let TiledImage { image, tiles } = self.tiled_image(shader_use, path, encoding)?;
+                (Ok(image), Some(tiles))
+            }
+            None => (self.image(entity, path, encoding), None),
+        };
+        let image = image.map_err(|error| {
             let message = format!("{}: {}", shader_use.label, error.message());
             match error.remedy() {
                 Some(remedy) => entity.error(message).help(remedy),
@@ -395,6 +401,6 @@ impl Builder<'_> {
         };
         let (mapping, value) = (Mapping::UV, ImageMapValue::Rgb);
         let (scale, invert) = (1.0, false);
-        Ok(ImageMap { image, mapping, value, wrap, filter, scale, invert })
+        Ok((ImageMap { image, mapping, value, wrap, filter, scale, invert }, tiles))
     }
 }

@@ -52,6 +52,13 @@ const DOCUMENT: &str = r#"<materialx>
   <input name="specular_ior" type="float" value="1.6"/>
   <input name="transmission_dispersion_scale" type="float" value="1"/>
 </open_pbr_surface>
+<image name="tiles" type="color3">
+  <input name="file" type="filename" value="tile.&lt;UDIM&gt;.pfm"/>
+  <input name="filtertype" type="string" value="closest"/>
+</image>
+<open_pbr_surface name="tiled" type="surfaceshader">
+  <input name="base_color" type="color3" nodename="tiles"/>
+</open_pbr_surface>
 <image name="mask" type="float">
   <input name="file" type="filename" value="mask.pfm"/>
   <input name="filtertype" type="string" value="closest"/>
@@ -75,6 +82,10 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     let tilt = vec3(0.2, -0.3, 1.0).normalize();
     let check = |x: usize, y: usize| [0.2 + 0.6 * ((x + y) % 2) as f32, 0.5, 0.3];
     vec![
+        ("tile.1001.pfm", pfm(2, |_, _| [0.8, 0.1, 0.1])),
+        ("tile.1012.pfm", pfm(2, |_, _| [0.1, 0.8, 0.1])),
+        ("big.1001.pfm", pfm(2, |_, _| [0.5; 3])),
+        ("big.1002.pfm", pfm(4, |_, _| [0.5; 3])),
         ("mask.pfm", pfm(8, |x, y| [((x + y) % 2) as f32; 3])),
         ("height.pfm", pfm(64, |x, y| [2.0 + 0.02 * x as f32 - 0.03 * y as f32; 3])),
         ("test.mtlx", DOCUMENT.into()),
@@ -211,6 +222,25 @@ Shape "sphere"
 }
 
 #[test]
+fn tiles_are_where_their_numbers_say() {
+    // Tile 1001 is at (0, 0), and 1012 at (1, 1).
+    let tiled = r#"Material "materialx" "string filename" "test.mtlx" "string material" "tiled""#;
+    for (uv, color) in [
+        ("0 0  1 0  1 1  0 1", "0.8 0.1 0.1"),
+        ("1.1 1.1  1.9 1.1  1.9 1.9  1.1 1.9", "0.1 0.8 0.1"),
+        ("1.1 0.1  1.9 0.1  1.9 0.9  1.1 0.9", "0 0 0"),
+    ] {
+        let at = |material: &str| {
+            let scene = scene(material).replace("0 0  1 0  1 1  0 1", uv);
+            render(&load_scene(&scene, &files(), &Overrides::default()), 2).radiance
+        };
+        let plain =
+            format!(r#"Material "shader" "string filename" "openpbr" "rgb base_color" [{color}]"#);
+        assert_eq!(at(tiled), at(&plain), "{uv}");
+    }
+}
+
+#[test]
 fn bumps_equal_displacement() {
     let document =
         picture(r#"Material "materialx" "string filename" "test.mtlx" "string material" "bumpy""#);
@@ -236,6 +266,14 @@ fn problems_name_document_line_and_remedy() {
         std::fs::write(folder.path().join(name), content).unwrap();
     }
     std::fs::write(folder.path().join("bad.mtlx"), "<materialx>\n<a></b></materialx>").unwrap();
+    for (name, tiles) in [("tiles.mtlx", "big"), ("none.mtlx", "no")] {
+        let text = format!(
+            r#"<materialx><image name="i" type="color3"><input name="file" type="filename"
+            value="{tiles}.&lt;UDIM&gt;.pfm"/></image><open_pbr_surface name="s" type="surfaceshader">
+            <input name="base_color" type="color3" nodename="i"/></open_pbr_surface></materialx>"#
+        );
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
     let load = |material: &str| {
         let source = Source::memory(folder.path().join("scene.pbrt"), scene(material).as_str());
         let mut diagnostics = Diagnostics::new(false);
@@ -248,11 +286,17 @@ fn problems_name_document_line_and_remedy() {
     };
     for (parameters, message, remedy) in [
         ("", "needs a document", ".mtlx file"),
+        (r#""string filename" "tiles.mtlx""#, "have 2 × 2 and 4 × 4 pixels", "resize them"),
+        (
+            r#""string filename" "none.mtlx""#,
+            "no.<UDIM>.pfm do not exist",
+            "relative to the document",
+        ),
         (r#""string filename" "no.mtlx""#, "no.mtlx: cannot be read", "relative to the scene"),
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 9 materials",
+            "the document has 10 materials",
             "\"plain\", \"mapped\"",
         ),
         (

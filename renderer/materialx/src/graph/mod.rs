@@ -3,7 +3,11 @@
 //! A node is evaluated in a scope, its graph, or its graph as the definition of another node. Each
 //! node becomes one `let`, the first time that it is used.
 
-use crate::attributes::Attribute;
+mod checks;
+mod parameters;
+
+pub(crate) use parameters::{Origin, Parameter, one_line};
+
 use crate::colour::{self, ColourSpace};
 use crate::document::{Document, Id};
 use crate::error::{Error, Warning};
@@ -51,27 +55,6 @@ pub(crate) struct Graph<'d> {
     pub uv: String,
     /// Whether directions are in the shading frame, in the function of a normal.
     pub in_shading_frame: bool,
-}
-
-/// Where a parameter of the program gets its value.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Origin {
-    /// An input of a graph.
-    Input(Id),
-    /// An attribute of vertices.
-    Attribute(Attribute),
-    /// A constant of the surface.
-    Surface,
-}
-
-/// A parameter of the program that is not one of its surface.
-#[derive(Clone, Debug)]
-pub(crate) struct Parameter {
-    pub origin: Origin,
-    pub name: String,
-    pub default: Term,
-    pub range: Option<[f64; 2]>,
-    pub meaning: String,
 }
 
 /// Nodes in a chain, each connected to the next.
@@ -150,86 +133,6 @@ impl<'d> Graph<'d> {
         self.warnings.truncate(warnings);
         let added = std::mem::replace(&mut self.statements, statements);
         (result, added, std::mem::replace(&mut self.textures, textures))
-    }
-
-    /// The child of an element with this name; a warning if there are several.
-    fn child(&mut self, parent: Id, name: &str) -> Option<Id> {
-        let document = self.document;
-        let mut found = document.children(parent).filter(|&child| document.name(child) == name);
-        let first = found.next()?;
-        if let Some(second) = found.next() {
-            let line = document.location(first).line;
-            let message = format!("{} has the name of another element", document.label(second));
-            self.warn(second, message, format!("that in line {line}"));
-        }
-        Some(first)
-    }
-
-    /// Warns about inputs of a node that are not among the names, and about those with the same.
-    pub fn warn_of_unknown_inputs(&mut self, node: Id, names: &[&str]) {
-        self.warn_of_duplicate_inputs(node);
-        let document = self.document;
-        for input in document.inputs(node) {
-            let name = document.name(input);
-            if names.contains(&name) {
-                continue;
-            }
-            let close = names.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
-            let suggestion = match close {
-                Some((distance, known)) if distance <= name.len().div_ceil(3) => {
-                    format!(" (did you mean \"{known}\"?)")
-                }
-                _ => String::new(),
-            };
-            let label = document.label(node);
-            self.warn(input, format!("{label} has no input \"{name}\"{suggestion}"), "no effect");
-        }
-    }
-
-    fn warn_of_duplicate_inputs(&mut self, node: Id) {
-        let document = self.document;
-        for input in document.inputs(node) {
-            let name = document.name(input);
-            if document.input(node, name) != Some(input) {
-                let message = format!("{} has two inputs \"{name}\"", document.label(node));
-                self.warn(input, message, "the first one");
-            }
-        }
-    }
-
-    /// Warns if a value is declared with another type than that of the input.
-    pub fn check_type(&mut self, node: Id, name: &str, ty: Type) {
-        let document = self.document;
-        let Some(input) = document.input(node, name) else { return };
-        let declared = document.attribute(input, "type").and_then(Type::parse);
-        if let Some(declared) = declared.filter(|declared| declared.wgsl() != ty.wgsl())
-            && document.attribute(input, "value").is_some()
-        {
-            let message = format!(
-                "input \"{name}\" of {} is of type {}, but is declared as {}",
-                document.label(node),
-                ty.name(),
-                declared.name()
-            );
-            self.warn(input, message, "the value as it is");
-        }
-    }
-
-    /// Warns about inputs of a node that do not match the definition of the document.
-    fn check_inputs(&mut self, node: Id, definition: Id) {
-        let document = self.document;
-        // Inputs may be those of a definition that this one inherits from.
-        if document.attribute(definition, "inherit").is_some() {
-            return;
-        }
-        let declared: Vec<Id> = document.inputs(definition).collect();
-        let names: Vec<&str> = declared.iter().map(|&input| document.name(input)).collect();
-        self.warn_of_unknown_inputs(node, &names);
-        for input in declared {
-            if let Some(ty) = document.attribute(input, "type").and_then(Type::parse) {
-                self.check_type(node, document.name(input), ty);
-            }
-        }
     }
 
     /// Warns that something at an element is not supported.
@@ -478,68 +381,6 @@ impl<'d> Graph<'d> {
         }
     }
 
-    /// The value of an input of a graph, as a parameter of the program.
-    fn parameter(&mut self, input: Id) -> Result<Option<Term>, Error> {
-        let document = self.document;
-        let Some(text) = document.attribute(input, "value") else { return Ok(None) };
-        let default = self.value(input, text)?;
-        let ty = default.ty;
-        if ty.is_matrix() {
-            return Ok(Some(default));
-        }
-        let origin = Origin::Input(input);
-        if let Some(known) = self.parameters.iter().find(|known| known.origin == origin) {
-            return Ok(Some(Term::expression(ty, format!("m.{}", known.name))));
-        }
-        let limit = |name| {
-            let limits = parse_value(ty, document.attribute(input, name)?).ok()?;
-            limits.iter().all(|&x| x == limits[0]).then_some(limits[0])
-        };
-        let range = match (limit("uimin"), limit("uimax")) {
-            (Some(low), Some(high)) => Some([low, high]),
-            _ => None,
-        };
-        let values = default.constant.as_ref().expect("it has a value");
-        let range = range.filter(|[low, high]| {
-            low < high && ty != Type::Boolean && values.iter().all(|x| (low..=high).contains(&x))
-        });
-        let title = document.attribute(input, "uiname").unwrap_or_else(|| document.name(input));
-        let meaning = format!("{}, of the graph", one_line(title));
-        let name = self.names.parameter(document.name(input));
-        let term = Term::expression(ty, format!("m.{name}"));
-        self.parameters.push(Parameter { origin, name, default, range, meaning });
-        Ok(Some(term))
-    }
-
-    /// An attribute of vertices, as a parameter with this default.
-    pub fn attribute(&mut self, attribute: &str, default: Term, is_required: bool) -> Term {
-        let ty = default.ty;
-        let values = default.constant.as_ref().expect("the default is constant");
-        let mut attribute = Attribute {
-            parameter: String::new(),
-            name: attribute.to_owned(),
-            default: [0, 1, 2].map(|k| values.get(k).copied().unwrap_or(0.0)),
-            is_required,
-        };
-        let is_same = |known: &&Parameter| match &known.origin {
-            Origin::Attribute(other) => {
-                let unnamed = Attribute { parameter: String::new(), ..other.clone() };
-                unnamed == attribute && known.default.ty.size() == ty.size()
-            }
-            Origin::Input(_) | Origin::Surface => false,
-        };
-        if let Some(known) = self.parameters.iter().find(is_same) {
-            return Term::expression(ty, format!("m.{}", known.name));
-        }
-        let name = self.names.parameter(&attribute.name);
-        let meaning = format!("{}, an attribute of vertices", one_line(&attribute.name));
-        attribute.parameter.clone_from(&name);
-        let term = Term::expression(ty, format!("m.{name}"));
-        let origin = Origin::Attribute(attribute);
-        self.parameters.push(Parameter { origin, name, default, range: None, meaning });
-        term
-    }
-
     /// The scope of a graph that is not the definition of a node.
     pub fn graph_scope(&mut self, graph: Id) -> Scope {
         self.scope((TOP, graph), Interface::Graph(graph))
@@ -781,8 +622,11 @@ impl<'d> Graph<'d> {
 
     /// Adds an image, and returns its name in the program. Nodes share equal ones.
     pub fn texture(&mut self, node: Id, texture: Texture) -> String {
-        let same =
-            |other: &&Texture| Texture { name: String::new(), ..(*other).clone() } == texture;
+        let unnamed = |other: &Texture| {
+            let tiles = other.tiles.as_ref().map(|_| String::new());
+            Texture { name: String::new(), tiles, ..other.clone() }
+        };
+        let same = |other: &&Texture| unnamed(other) == texture;
         if let Some(known) = self.textures.iter().find(same) {
             return known.name.clone();
         }
@@ -790,12 +634,8 @@ impl<'d> Graph<'d> {
         let stem = stem.split('.').next().unwrap_or_default();
         let like = if stem.is_empty() { self.document.name(node) } else { stem };
         let name = self.names.unique_with(like, "_sampler");
-        self.textures.push(Texture { name: name.clone(), ..texture });
+        let tiles = texture.tiles.is_some().then(|| self.tiles(&name));
+        self.textures.push(Texture { name: name.clone(), tiles, ..texture });
         name
     }
-}
-
-/// Replaces line breaks, which would end a comment.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

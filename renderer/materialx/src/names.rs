@@ -36,7 +36,7 @@ const RESERVED: &str = "alias break case const const_assert continue continuing 
     log max min mix normalize pow radians reflect round saturate select sign sin smoothstep sqrt \
     tan transpose inverseSqrt textureSample bool f32 i32 u32 vec2f vec3f vec4f vec2i vec3i vec2 \
     vec3 vec4 mat3x3f mat4x4f sampler texture_2d p m d wi wo result SurfacePoint Material material normal \
-    filename";
+    SceneValues filename";
 
 /// Members of `SurfacePoint`, which are parameters of programs, too.
 const SURFACE_POINT: [&str; 4] = ["position", "object_position", "normal", "uv"];

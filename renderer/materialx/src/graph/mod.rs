@@ -593,18 +593,7 @@ impl<'d> Graph<'d> {
 
     /// Adds a `let` for an expression, named like a node.
     pub fn bind(&mut self, node: Id, ty: Type, expression: String) -> Result<Term, Error> {
-        if self.statements.len() == MAX_STATEMENTS {
-            return Err(self.document.error(
-                node,
-                format!(
-                    "the graph has more than {MAX_STATEMENTS} nodes, with those of definitions"
-                ),
-                "simplify the graph",
-            ));
-        }
-        let name = self.names.unique(self.document.name(node));
-        self.statements.push(format!("let {name} = {expression};"));
-        Ok(Term::expression(ty, name))
+        self.bind_named(self.document.name(node), node, ty, expression)
     }
 
     /// As `bind`, for a part of a node, which its name says.
@@ -615,7 +604,26 @@ impl<'d> Graph<'d> {
         ty: Type,
         expression: String,
     ) -> Result<Term, Error> {
-        let name = self.names.unique(&format!("{}_{part}", self.document.name(node)));
+        self.bind_named(&format!("{}_{part}", self.document.name(node)), node, ty, expression)
+    }
+
+    fn bind_named(
+        &mut self,
+        like: &str,
+        node: Id,
+        ty: Type,
+        expression: String,
+    ) -> Result<Term, Error> {
+        if self.statements.len() == MAX_STATEMENTS {
+            return Err(self.document.error(
+                node,
+                format!(
+                    "the graph has more than {MAX_STATEMENTS} nodes, with those of definitions"
+                ),
+                "simplify the graph",
+            ));
+        }
+        let name = self.names.unique(like);
         self.statements.push(format!("let {name} = {expression};"));
         Ok(Term::expression(ty, name))
     }

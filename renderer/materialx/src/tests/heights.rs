@@ -1,6 +1,6 @@
 //! Tests of normals of heights.
 
-use super::{UV, convert, evaluate, inputs};
+use super::{UV, convert, document, evaluate, inputs};
 
 /// The normal of a surface for these nodes, of which `n` is the normal.
 fn normal(nodes: &str) -> ([f32; 3], usize) {
@@ -70,4 +70,19 @@ fn heights_of_positions_are_a_warning() {
     close(flat, [0.0, 0.0]);
     assert_eq!(warnings, 1);
     assert_eq!(normal(&format!("{}{bump}", noise.replace("3d", "2d"))).1, 0);
+}
+
+#[test]
+fn heights_of_heights_are_limited() {
+    let mut nodes = "<noise2d name=\"h0\" type=\"float\"/>".to_owned();
+    for i in 1..20 {
+        nodes += &format!(
+            "<heighttonormal name=\"n{i}\" type=\"vector3\"><input name=\"in\" type=\"float\" \
+             nodename=\"h{}\"/></heighttonormal><extract name=\"h{i}\" type=\"float\"><input \
+             name=\"in\" type=\"vector3\" nodename=\"n{i}\"/></extract>",
+            i - 1
+        );
+    }
+    let error = convert(&document(&nodes, "nodename=\"n19\"")).unwrap_err();
+    assert!(error.message.contains("more than 10000 nodes"), "{error}");
 }

@@ -193,12 +193,11 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
     for input in inputs {
         terms.push(input.evaluate(g, scope, node, ty)?);
     }
-    // An operator with floats only has a float as its result.
-    let mut operands = std::iter::zip(inputs, &mut terms).filter(|(input, _)| input.kind == "M");
+    // An operator on floats only has a float as its result.
     if ty.is_vector()
-        && let Some((_, first)) = operands.next()
-        && first.ty == Type::Float
-        && operands.all(|(_, term)| term.ty == Type::Float)
+        && inputs.iter().all(|input| input.kind == "M")
+        && terms.iter().all(|term| term.ty == Type::Float)
+        && let Some(first) = terms.first_mut()
     {
         *first = g.coerce(node, first.clone(), ty)?;
     }

@@ -3,12 +3,11 @@
 //! Both are the model of Chiang et al. 2016. The node has roughness as variances, which nodes make of
 //! the roughness that the shader has, and absorption, which nodes make of colours or of pigments.
 
-use super::{Inputs, tangents};
+use super::{Inputs, Values, tangents};
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::Scope;
 use crate::values::{Term, Type};
-use std::borrow::Cow;
 
 use Type::{Color3, Float, Vector2, Vector3};
 
@@ -32,7 +31,7 @@ const TINTED_SUM: &str =
     "l.x * f.a0 * m.tint_r + l.y * f.a1 * m.tint_tt + (l.z * f.a2 + l.w * f.a3) * m.tint_trt";
 
 /// The shader of a node without its `fn material`, and the values of its parameters.
-pub(super) fn shader(i: &mut Inputs) -> Result<(String, Vec<(Cow<'static, str>, Term)>), Error> {
+pub(super) fn shader(i: &mut Inputs) -> Result<(String, Values), Error> {
     let names = "tint_R tint_TT tint_TRT ior roughness_R roughness_TT roughness_TRT cuticle_angle \
         absorption_coefficient normal curve_direction";
     i.g.warn_of_unknown_inputs(i.node, &names.split_whitespace().collect::<Vec<_>>());
@@ -47,7 +46,7 @@ pub(super) fn shader(i: &mut Inputs) -> Result<(String, Vec<(Cow<'static, str>, 
     // From −π/2 to π/2, towards the other end than in pbrt.
     let alpha =
         i.combine("alpha", Float, &[&cuticle], "90.0 - 180.0 * {0}", |v| 90.0 - 180.0 * v[0])?;
-    let mut values: Vec<(Cow<'static, str>, Term)> = vec![
+    let mut values: Values = vec![
         ("sigma_a".into(), i.get("absorption_coefficient", Vector3, &[0.0])?),
         ("eta".into(), i.float("ior", 1.55)?),
         ("beta_m".into(), beta_m),
@@ -97,6 +96,7 @@ fn text(is_tinted: bool) -> String {
             comment.clear();
         }
     }
+    let text = text.replace(" It is added to those by reflectance and pigments.", "");
     if is_tinted { text.replace(SUM, TINTED_SUM) } else { text }
 }
 

@@ -28,11 +28,14 @@ pub(crate) enum Code {
     Tree(String),
 }
 
+/// Names of parameters, and their values.
+pub(crate) type Values = Vec<(Cow<'static, str>, Term)>;
+
 /// A surface as a shader.
 pub(crate) struct Surface {
     pub code: Code,
     /// Values of its parameters.
-    pub values: Vec<(Cow<'static, str>, Term)>,
+    pub values: Values,
     /// The input that has the normal, if it is connected, and its scope.
     pub normal: Option<(Scope, Id)>,
     pub emission: Option<EmissionInputs>,

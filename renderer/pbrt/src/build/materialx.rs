@@ -35,6 +35,9 @@ use std::sync::Arc;
 /// Names that the scene format reserves for other parameters than those of the shader.
 const RESERVED: [&str; 3] = ["filename", "type", "material"];
 
+/// Parameters with the places of tiles, and their values.
+type Tiles = Vec<(String, [f64; 4])>;
+
 /// Documents that have been read, and what converted materials need.
 #[derive(Default)]
 pub(super) struct Documents {
@@ -342,7 +345,7 @@ impl Builder<'_> {
         shader_use: &ShaderUse,
         folder: &Path,
         textures: &[Texture],
-    ) -> Result<(Vec<ShaderTexture>, Vec<(String, [f64; 4])>), SceneError> {
+    ) -> Result<(Vec<ShaderTexture>, Tiles), SceneError> {
         let shader = shader_use.shader.clone();
         let mut tiles = Vec::new();
         let texture = |name: &String| {

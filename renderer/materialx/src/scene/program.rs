@@ -22,6 +22,8 @@ pub struct SceneProgram {
     shader: Shader,
     /// Default values of the parameters.
     defaults: Vec<Vec<f64>>,
+    /// Number of parameters that are constants of the surface, which come first.
+    constants: usize,
     emission: Option<EmissionOperands>,
     volume: Option<VolumeOperands>,
     opacity: Option<OpacityOperands>,
@@ -112,6 +114,11 @@ impl SceneProgram {
     /// The parameters as those of a shader.
     pub fn shader(&self) -> &Shader {
         &self.shader
+    }
+
+    /// The number of parameters that are constants of the surface; those of graphs follow.
+    pub fn surface_parameters(&self) -> usize {
+        self.constants
     }
 
     /// Emission and volume for the values of parameters in the order of the shader's; the defaults
@@ -263,12 +270,21 @@ pub(crate) fn scene_program(
     let is_read =
         |p: &&Parameter| texts().any(|text| reads(text, "m", |name| name == p.name.as_str()));
     let of_graph = g.parameters.iter().filter(is_read).cloned();
+    let count = constants.len();
     let parameters: Vec<Parameter> = constants.into_iter().chain(of_graph).collect();
     let text = text(&parameters, &statements, &results);
     let shader = Shader::parse_function("scene values", &text, FUNCTION).map_err(invalid)?;
     let default = |p: &Parameter| p.default.constant.clone().expect("defaults are constant");
     let defaults = parameters.iter().map(default).collect();
-    Ok(Some(SceneProgram { shader, defaults, emission, volume, opacity, dispersion }))
+    Ok(Some(SceneProgram {
+        shader,
+        defaults,
+        constants: count,
+        emission,
+        volume,
+        opacity,
+        dispersion,
+    }))
 }
 
 /// The function in WGSL. An operand without results is one of its own, since functions return

@@ -148,13 +148,13 @@ impl Builder<'_> {
         let Some(scene) = &converted.scene else { return Ok(SceneProperties::default()) };
         let scene_use = shader_use.with_shader(scene.shader().clone());
         let (mut given, mut textures) = (Vec::new(), Vec::new());
-        for parameter in scene_use.shader.settable() {
+        for (i, parameter) in scene_use.shader.settable().iter().enumerate() {
             given.push(match entity.params.any(&parameter.name) {
                 None => None,
                 Some(param) => match self.setting(&scene_use, parameter)? {
                     Setting::Constant(values) => Some(values),
                     Setting::Varying(_) => {
-                        textures.push(param);
+                        textures.push((param, i < scene.surface_parameters()));
                         None
                     }
                 },
@@ -170,7 +170,12 @@ impl Builder<'_> {
         let SceneProperties { emission, volume, opacity, dispersion, .. } = &properties;
         let is_used =
             emission.is_some() || volume.is_some() || opacity.is_some() || dispersion.is_some();
-        for param in textures.into_iter().filter(|_| is_used) {
+        for (param, is_of_surface) in textures {
+            // The surface may have a colour without a volume, and graphs more uses.
+            let is_needed = is_of_surface && !param.name.starts_with("transmission_");
+            if !is_used && !is_needed {
+                continue;
+            }
             let message = format!(
                 "\"{} {}\" has no effect on emission, volume and opacity ({})",
                 param.ty, param.name, shader_use.label

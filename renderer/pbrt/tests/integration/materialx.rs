@@ -314,6 +314,13 @@ fn problems_name_document_line_and_remedy() {
         load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "painted""#);
     assert_eq!((error, warnings.len()), (None, 1), "{warnings:?}");
     assert!(warnings[0].contains("reads the attribute \"color\" of vertices"), "{warnings:?}");
+    for (parameter, count) in [("emission_color", 1), ("transmission_color", 0)] {
+        let (error, warnings) = load(&format!(
+            r#"Material "materialx" "string filename" "test.mtlx" "string material" "plain"
+               "texture {parameter}" "checks""#
+        ));
+        assert_eq!((error, warnings.len()), (None, count), "{warnings:?}");
+    }
     let (error, warnings) = load(
         r#"Material "materialx" "string filename" "test.mtlx" "string material" "prism"
            "float specular_roughness" 0.1"#,

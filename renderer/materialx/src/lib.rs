@@ -136,6 +136,8 @@ impl Document {
         let element = self.find_material(name)?;
         let names = Names::new(program::SHADERS.map(|(_, text)| text));
         let mut g = Graph::new(self, names);
+        // Warns about others with the name of the material.
+        g.child(self.root(), self.name(element));
         let (scope, node) = self.surface_of(&mut g, element)?;
         let mut surface = surfaces::convert(&mut g, scope, node)?;
         let invalid = |error: ShaderError| {

@@ -460,6 +460,11 @@ fn mistakes_in_inputs_are_warnings() {
             ),
             "<add> \"n\" has two inputs \"in1\"",
         ),
+        (
+            document("<constant name=\"s\" type=\"float\"/>", "value=\"1,1,1\"")
+                .replace("<constant", "<open_pbr_surface name=\"t\"/><constant"),
+            "<open_pbr_surface> \"s\" has the name of another element; fallback: that in line 2",
+        ),
     ] {
         let warnings = convert(&text).unwrap().warnings;
         assert_eq!(warnings.len(), 1, "{text}: {warnings:?}");

@@ -55,6 +55,16 @@ impl DocumentInfo {
     }
 }
 
+/// What a material has besides its shader.
+fn properties(material: &Material) -> [(bool, &'static str); 4] {
+    [
+        (material.emission.is_some(), "emission"),
+        (material.volume.is_some(), "volume"),
+        (material.opacity.is_some(), "opacity"),
+        (material.dispersion.is_some(), "dispersion"),
+    ]
+}
+
 impl MaterialInfo {
     fn text(&self) -> String {
         let mut text = self.surface.clone().unwrap_or("no surface".into());
@@ -66,12 +76,11 @@ impl MaterialInfo {
                     }
                 };
                 add(material.textures.len(), "image");
-                add(material.attributes.len(), "attribute of vertices");
-                if material.emission.is_some() {
-                    text += ", emission";
-                }
-                if material.volume.is_some() {
-                    text += ", volume";
+                add(material.attributes.len(), "vertex attribute");
+                for (has, what) in properties(material) {
+                    if has {
+                        text += &format!(", {what}");
+                    }
                 }
                 for warning in &material.warnings {
                     text += &format!("\nwarning: {warning}");
@@ -90,13 +99,14 @@ impl MaterialInfo {
                 let attributes: Vec<_> =
                     material.attributes.iter().map(|attribute| &attribute.name).collect();
                 let warnings: Vec<_> = material.warnings.iter().map(ToString::to_string).collect();
+                let has = properties(material).into_iter().filter(|(has, _)| *has);
+                let properties: Vec<_> = has.map(|(_, what)| what).collect();
                 json!({
                     "name": name,
                     "surface": surface,
                     "images": images,
                     "attributes": attributes,
-                    "emission": material.emission.is_some(),
-                    "volume": material.volume.is_some(),
+                    "properties": properties,
                     "warnings": warnings,
                 })
             }

@@ -55,7 +55,8 @@ fn info_describes_materials() {
     assert!(text.contains("  bad   standard_surface\n        error: a.mtlx:2: there is"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&info("json")).unwrap();
     let materials = &json[0]["materials"];
-    assert_eq!((&materials[0]["emission"], &materials[1]["name"]), (&true.into(), &"bad".into()));
+    let expected = serde_json::json!(["emission"]);
+    assert_eq!((&materials[0]["properties"], &materials[1]["name"]), (&expected, &"bad".into()));
     assert!(materials[1]["error"].as_str().unwrap().contains("no node \"none\""));
 }
 

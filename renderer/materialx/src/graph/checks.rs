@@ -6,11 +6,11 @@ use crate::values::Type;
 
 impl Graph<'_> {
     /// The child of an element with this name; a warning if there are several.
-    pub(super) fn child(&mut self, parent: Id, name: &str) -> Option<Id> {
+    pub fn child(&mut self, parent: Id, name: &str) -> Option<Id> {
         let document = self.document;
         let mut found = document.children(parent).filter(|&child| document.name(child) == name);
         let first = found.next()?;
-        if let Some(second) = found.next() {
+        if let Some(second) = found.next().filter(|_| !name.is_empty()) {
             let line = document.location(first).line;
             let message = format!("{} has the name of another element", document.label(second));
             self.warn(second, message, format!("that in line {line}"));

@@ -150,8 +150,8 @@ struct Material {
     emission_color: vec3f,
     /// No effect. range: [0, 1], default: 1
     geometry_opacity: f32,
-    /// Angle in radians from the x axis to the direction of anisotropy, of the base and of the coat.
-    /// range: [-6.2831855, 6.2831855], default: 0
+    /// Angle in radians from the x axis to the direction of anisotropy of base and coat.
+    /// range: [-7, 7], default: 0
     geometry_rotation: f32,
     /// Whether the surface is a thin wall, and does not bound a volume. default: false
     geometry_thin_walled: bool,

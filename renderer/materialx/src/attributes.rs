@@ -26,8 +26,7 @@ impl Attribute {
             (_, true) => ("spectrum", String::new()),
             (_, false) => ("spectrum", format!(" \"rgb default\" [{x} {y} {z}]")),
         };
-        format!(
-            "Texture \"{parameter}\" \"{ty}\" \"attribute\" \"string attribute\" \"{name}\"{default}"
-        )
+        let head = format!("Texture \"{parameter}\" \"{ty}\" \"attribute\"");
+        format!("{head} \"string attribute\" \"{name}\"{default}")
     }
 }

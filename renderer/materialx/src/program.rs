@@ -281,8 +281,8 @@ fn properties(program: &Program) -> String {
         .expect("a string");
     }
     if let Some((dispersion, index)) = program.glass {
-        text += "//! A dielectric with the dispersion, as it is declared in a scene:\n//!\n//! ```text\n\
-                 //! Material \"dielectric\" \"spectrum eta\" [\n";
+        text += "//! A dielectric with the dispersion, as it is declared in a scene:\n//!\n\
+                 //! ```text\n//! Material \"dielectric\" \"spectrum eta\" [\n";
         for row in dispersion.spectrum(index).chunks(12) {
             let numbers: Vec<String> = row.iter().map(f32::to_string).collect();
             writeln!(text, "//!   {}", numbers.join(" ")).expect("a string");

@@ -424,8 +424,8 @@ fn unknown_inputs_of_surfaces_are_a_warning() {
 
 #[test]
 fn mistakes_in_inputs_are_warnings() {
-    let definition = "<nodedef name=\"ND_tint\" node=\"tint\"><input name=\"amount\" type=\"float\" \
-        value=\"1\"/><output name=\"out\" type=\"color3\"/></nodedef>\
+    let definition = "<nodedef name=\"ND_tint\" node=\"tint\"><input name=\"amount\" \
+        type=\"float\" value=\"1\"/><output name=\"out\" type=\"color3\"/></nodedef>\
         <nodegraph name=\"NG_tint\" nodedef=\"ND_tint\"><constant name=\"c\" type=\"color3\"/>\
         <output name=\"out\" type=\"color3\" nodename=\"c\"/></nodegraph>";
     let tint =

@@ -355,7 +355,8 @@ fn mx_heighttonormal(du: vec3f, dv: vec3f) -> vec3f {
     return 0.5 * normalize(select(vec3f(0.0, 0.0, 1.0), front, valid)) + 0.5;
 }
 
-// Chiang et al. 2016, *A practical and controllable hair and fur model for production path tracing*.
+// Chiang et al. 2016, *A practical and controllable hair and fur model for production path
+// tracing*.
 fn mx_hair_absorption_of_color(color: vec3f, roughness: f32) -> vec3f {
     let b = roughness;
     let c = 5.969 + b * (-0.215 + b * (2.532 + b * (-10.73 + b * (5.574 + b * 0.245))));

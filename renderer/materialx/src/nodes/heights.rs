@@ -36,8 +36,8 @@ fn bump(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     g.bind(node, Type::Vector3, format!("mx_normalmap({normal}, vec2f({scale}))"))
 }
 
-/// The normal of a height as a colour of a normal map, by the names of the inputs for the height and
-/// for its texture coordinates.
+/// The normal of a height as a colour of a normal map, by the names of the inputs for the height
+/// and for its texture coordinates.
 fn encoded_normal(
     g: &mut Graph,
     scope: Scope,

@@ -1,8 +1,8 @@
 //! Emission and volume as functions of parameters that the scene sets.
 //!
-//! They are the same on the whole surface, so the scene needs them once, when it is built. Constants
-//! of the surface become parameters, and so do the inputs of graphs that nodes read. What nodes
-//! compute from them is a function in WGSL, which is interpreted.
+//! They are the same on the whole surface, so the scene needs them once, when it is built.
+//! Constants of the surface become parameters, and so do the inputs of graphs that nodes read. What
+//! nodes compute from them is a function in WGSL, which is interpreted.
 
 use super::{ClearGlass, Dispersion, Emission, Opacity, OpacityValue, Volume, opacity};
 use crate::document::Id;

@@ -1,7 +1,8 @@
 //! `chiang_hair_bsdf` as `hair`.
 //!
-//! Both are the model of Chiang et al. 2016. The node has roughness as variances, which nodes make of
-//! the roughness that the shader has, and absorption, which nodes make of colours or of pigments.
+//! Both are the model of Chiang et al. 2016. The node has roughness as variances, which nodes make
+//! of the roughness that the shader has, and absorption, which nodes make of colours or of
+//! pigments.
 
 use super::{Inputs, Values, tangents};
 use crate::document::Id;

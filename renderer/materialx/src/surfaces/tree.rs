@@ -319,7 +319,7 @@ impl<'d> Tree<'_, 'd> {
         let owner = self.g.document.name(node).to_owned();
         let member = self.g.names.parameter(&format!("{owner}_rotation"));
         self.members += &format!(
-            "    /// Angle from the x axis to the tangent, in radians. range: [-7, 7], default: 0\n    \
+            "    /// Angle from the x axis to the tangent. range: [-7, 7], default: 0\n    \
              {member}: f32,\n"
         );
         self.values.push((member.clone().into(), angle));

@@ -28,8 +28,8 @@ fn hair(given: &str) -> Material {
 }
 
 /// Values of a transcription of MaterialX's GLSL to Python, times π: there, light is divided by π
-/// although lobes are normalized. As in pbrt, scales tilt the view direction; MaterialX tilts that of
-/// light, which differs by 5 % here.
+/// although lobes are normalized. As in pbrt, scales tilt the view direction; MaterialX tilts that
+/// of light, which differs by 5 % here.
 #[test]
 fn hair_has_the_values_of_materialx() {
     let wo = [0.48, 0.0, 0.877_268_5];

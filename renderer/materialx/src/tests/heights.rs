@@ -19,7 +19,8 @@ const HEIGHT: &str = "<texcoord name=\"uv\" type=\"vector2\"/>\
     nodename=\"uv\"/><input name=\"in2\" type=\"vector2\" nodename=\"uv\"/></multiply>\
     <extract name=\"u2\" type=\"float\"><input name=\"in\" type=\"vector2\" \
     nodename=\"squared\"/></extract><extract name=\"v\" type=\"float\"><input name=\"in\" \
-    type=\"vector2\" nodename=\"uv\"/><input name=\"index\" type=\"integer\" value=\"1\"/></extract>\
+    type=\"vector2\" nodename=\"uv\"/><input name=\"index\" type=\"integer\" value=\"1\"/>\
+    </extract>\
     <multiply name=\"v3\" type=\"float\"><input name=\"in1\" type=\"float\" nodename=\"v\"/>\
     <input name=\"in2\" type=\"float\" value=\"3\"/></multiply>\
     <add name=\"h\" type=\"float\"><input name=\"in1\" type=\"float\" nodename=\"u2\"/>\
@@ -50,7 +51,8 @@ fn slopes_are_those_of_the_height() {
         let nodes = format!(
             "{HEIGHT}<heighttonormal name=\"encoded\" type=\"vector3\"><input name=\"in\" \
              type=\"float\" nodename=\"h\"/>{inputs_of}</heighttonormal><normalmap name=\"n\" \
-             type=\"vector3\"><input name=\"in\" type=\"vector3\" nodename=\"encoded\"/></normalmap>"
+             type=\"vector3\"><input name=\"in\" type=\"vector3\" nodename=\"encoded\"/>\
+             </normalmap>"
         );
         normal(&nodes).0
     };

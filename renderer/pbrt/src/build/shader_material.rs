@@ -336,8 +336,8 @@ impl Builder<'_> {
         self.finish_material(&shader_use, values, &[])
     }
 
-    /// Builds a material of a shader and its values, with a bump map. `others` are parameters of the
-    /// entity itself.
+    /// Builds a material of a shader and its values, with a bump map. `others` are parameters of
+    /// the entity itself.
     pub(super) fn finish_material(
         &mut self,
         shader_use: &ShaderUse,

@@ -269,7 +269,8 @@ fn problems_name_document_line_and_remedy() {
     for (name, tiles) in [("tiles.mtlx", "big"), ("none.mtlx", "no")] {
         let text = format!(
             r#"<materialx><image name="i" type="color3"><input name="file" type="filename"
-            value="{tiles}.&lt;UDIM&gt;.pfm"/></image><open_pbr_surface name="s" type="surfaceshader">
+            value="{tiles}.&lt;UDIM&gt;.pfm"/></image>
+            <open_pbr_surface name="s" type="surfaceshader">
             <input name="base_color" type="color3" nodename="i"/></open_pbr_surface></materialx>"#
         );
         std::fs::write(folder.path().join(name), text).unwrap();

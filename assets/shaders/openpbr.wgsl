@@ -42,8 +42,8 @@
 //! - Subsurface scattering is the diffuse reflection of `subsurface_color`, as for a mean free path
 //!   of zero: the `subsurface_radius…` have no effect. Pbrt's `subsurface` has volumes that scatter.
 //! - Emission and opacity have no effect: in a scene, they are properties of the shape
-//!   (`AreaLightSource`, and `alpha`). The directions of normals and tangents are those of the
-//!   shape, for the coat as well.
+//!   (`AreaLightSource`, and `alpha`). The normal is that of the shape, for the coat as well, and
+//!   `geometry_rotation` turns the tangent of both.
 //!
 //! One lobe is sampled, in proportion to estimates of their albedos: visible normals (Heitz 2018;
 //! Dupuy and Benyoub 2023), which F then reflects or lets pass, the cosine, or the lobe of fuzz.
@@ -150,6 +150,9 @@ struct Material {
     emission_color: vec3f,
     /// No effect. range: [0, 1], default: 1
     geometry_opacity: f32,
+    /// Angle in radians from the x axis to the direction of anisotropy of base and coat.
+    /// range: [-7, 7], default: 0
+    geometry_rotation: f32,
     /// Whether the surface is a thin wall, and does not bound a volume. default: false
     geometry_thin_walled: bool,
 }
@@ -433,6 +436,28 @@ fn side_of(wo: vec3f) -> f32 {
     return select(1.0, -1.0, wo.z < 0.0);
 }
 
+/// The frame of the lobes: directions are reflected so that wo is above the surface, and turned so
+/// that the x axis is the direction of anisotropy.
+fn to_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
+    var v = w;
+    if m.geometry_rotation != 0.0 {
+        let c = cos(m.geometry_rotation);
+        let s = sin(m.geometry_rotation);
+        v = vec3f(c * w.x + s * w.y, c * w.y - s * w.x, w.z);
+    }
+    return side * v;
+}
+
+fn from_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
+    var v = w;
+    if m.geometry_rotation != 0.0 {
+        let c = cos(m.geometry_rotation);
+        let s = sin(m.geometry_rotation);
+        v = vec3f(c * w.x - s * w.y, s * w.x + c * w.y, w.z);
+    }
+    return side * v;
+}
+
 /// The index of a dielectric whose reflectance at normal incidence is scaled by `specular_weight`.
 fn weighted_index(index: f32, m: Material) -> f32 {
     let root = sqrt(min(m.specular_weight * normal_reflectance(index), 0.99999));
@@ -635,8 +660,8 @@ fn dielectric_albedo(b: Base, m: Material) -> f32 {
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let side = side_of(wo);
-    let i = side * wi;
-    let o = side * wo;
+    let i = to_lobes(wi, side, m);
+    let o = to_lobes(wo, side, m);
     if o.z <= 0.0 || (i.z <= 0.0 && only_reflects(m)) {
         return vec3f(0.0);
     }
@@ -774,8 +799,8 @@ fn mirror_pdf(f: Facets, h: vec3f, h2: f32, o: vec3f) -> f32 {
 
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let side = side_of(wo);
-    let i = side * wi;
-    let o = side * wo;
+    let i = to_lobes(wi, side, m);
+    let o = to_lobes(wo, side, m);
     let reflects = i.z > 0.0;
     let b = base(o, side, m);
     let p = lobes(b, o, m);
@@ -863,7 +888,7 @@ fn scattered(n: vec3f, o: vec3f, passes: bool, b: Base, m: Material) -> vec3f {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let side = side_of(wo);
-    let o = side * wo;
+    let o = to_lobes(wo, side, m);
     let b = base(o, side, m);
     let p = lobes(b, o, m);
     // u.x selects the lobe, then is remapped to [0, 1) for reuse.
@@ -904,5 +929,5 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
         }
         i = scattered(n, o, passes, b, m);
     }
-    return side * i * inverseSqrt(max(dot(i, i), 1e-20));
+    return from_lobes(i, side, m) * inverseSqrt(max(dot(i, i), 1e-20));
 }

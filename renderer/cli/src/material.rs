@@ -60,7 +60,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
         return Err(Error::option("--output would overwrite the document", "name another file"));
     }
     let material = convert(&args.document, args.material.as_deref())?;
-    material.all_warnings().for_each(|warning| console::warn(warning));
+    material.warnings.iter().for_each(|warning| console::warn(warning));
     match output {
         None => {
             to_stdout(material.text.as_bytes())?;
@@ -72,15 +72,19 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
 
 /// Converts a material of a document; without a name, the only one.
 pub fn convert(path: &Path, material: Option<&str>) -> Result<Material, Error> {
+    read(path)?.convert(material).map_err(document_error)
+}
+
+fn document_error(error: lightbound_materialx::Error) -> Error {
+    Error::Data { message: error.to_string(), help: error.help }
+}
+
+/// Reads a document, with the files that it includes.
+pub fn read(path: &Path) -> Result<Document, Error> {
     let read = |path: &Path| shader_file::decode(&path.display().to_string(), std::fs::read(path));
     let text = read(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut included = |name: &str| read(&folder.join(name)).map_err(io::Error::other);
-    let error = |error: lightbound_materialx::Error| Error::Data {
-        message: error.to_string(),
-        help: error.help,
-    };
     let name = path.display().to_string();
-    let document = Document::parse(&name, &text, &mut included).map_err(error)?;
-    document.convert(material).map_err(error)
+    Document::parse(&name, &text, &mut included).map_err(document_error)
 }

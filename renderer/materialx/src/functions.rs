@@ -38,6 +38,17 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
+/// Whether an expression reads a member of an argument.
+pub(crate) fn reads(text: &str, argument: &str, is_member: impl Fn(&str) -> bool) -> bool {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+    words
+        .filter_map(|word| {
+            let mut parts = word.split('.');
+            (parts.next() == Some(argument)).then(|| parts.next()).flatten()
+        })
+        .any(is_member)
+}
+
 /// Whether a name is that of a function or a struct here.
 pub(crate) fn is_function(name: &str) -> bool {
     name.starts_with("mx_") || name.starts_with("Mx")

@@ -31,6 +31,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod attributes;
 mod colour;
 mod document;
 mod error;
@@ -46,19 +47,23 @@ mod tests;
 mod textures;
 mod values;
 
+pub use attributes::Attribute;
 pub use document::Document;
 pub use error::{Error, Location, Warning};
-pub use scene::{Emission, Volume};
+pub use scene::{
+    Channel, ClearGlass, Dispersion, Emission, Opacity, OpacityValue, SceneProgram,
+    SceneProperties, Volume,
+};
 pub use textures::{Encoding, Texture, Wrap};
 
 use document::Id;
-use graph::{Graph, TOP};
+use graph::{Graph, Origin, TOP};
 use lightbound_shader::{Shader, ShaderError};
 use names::Names;
 use program::{Program, Template};
+use scene::SceneInputs;
 use std::borrow::Cow;
 use std::path::Path;
-use surfaces::Surface;
 use values::{Term, Type};
 
 /// A material as a shader.
@@ -72,20 +77,20 @@ pub struct Material {
     pub shader: Shader,
     /// Images that the shader samples.
     pub textures: Vec<Texture>,
-    /// The light that it emits.
+    /// Parameters that have attributes of vertices, in the order of their declarations.
+    pub attributes: Vec<Attribute>,
+    /// The light that it emits, unless the scene sets parameters.
     pub emission: Option<Emission>,
-    /// The volume below the surface.
+    /// The volume below the surface, unless the scene sets parameters.
     pub volume: Option<Volume>,
+    /// The opacity, unless the scene sets parameters; `None` is 1.
+    pub opacity: Option<Opacity>,
+    /// The dispersion of light that it transmits, unless the scene sets parameters.
+    pub dispersion: Option<Dispersion>,
+    /// Emission, volume, opacity and dispersion for the parameters that the scene sets.
+    pub scene: Option<SceneProgram>,
     /// What is ignored or replaced.
     pub warnings: Vec<Warning>,
-}
-
-impl Material {
-    /// All warnings, where only the shader is used.
-    pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
-        let emission = self.emission.iter().map(|emission| &emission.warning);
-        self.warnings.iter().chain(emission).chain(self.volume.iter().map(|volume| &volume.warning))
-    }
 }
 
 /// Returns whether the name of a file is that of a MaterialX document.
@@ -112,6 +117,17 @@ impl Document {
         })
     }
 
+    /// The category of a material's surface, such as `standard_surface`.
+    ///
+    /// # Errors
+    /// If there is no such material, or it has no surface.
+    pub fn surface_type(&self, name: &str) -> Result<&str, Error> {
+        let element = self.find_material(Some(name))?;
+        let mut g = Graph::new(self, Names::new([]));
+        let (_, node) = self.surface_of(&mut g, element)?;
+        Ok(self.category(node))
+    }
+
     /// Converts a material; without a name, the only one.
     ///
     /// # Errors
@@ -120,6 +136,8 @@ impl Document {
         let element = self.find_material(name)?;
         let names = Names::new(program::SHADERS.map(|(_, text)| text));
         let mut g = Graph::new(self, names);
+        // Warns about others with the name of the material.
+        g.child(self.root(), self.name(element));
         let (scope, node) = self.surface_of(&mut g, element)?;
         let mut surface = surfaces::convert(&mut g, scope, node)?;
         let invalid = |error: ShaderError| {
@@ -135,21 +153,65 @@ impl Document {
             Some((scope, input)) => g.value_of(scope, input, Type::Vector3)?,
         };
         let normal_statements = g.next_function(false);
+        let (parameters, textures) = (g.parameters.clone(), g.textures.clone());
+        let inputs = SceneInputs {
+            emission: surface.emission.as_ref(),
+            volume: surface.volume.as_ref(),
+            opacity: surface.opacity.as_ref(),
+            dispersion: surface.dispersion.as_ref(),
+        };
+        let mut scene = scene::scene_program(&mut g, &template, inputs, invalid)?;
+        let properties = scene.as_ref().map(|scene| scene.evaluate(&[])).unwrap_or_default();
+        let SceneProperties { emission, volume, opacity, mut dispersion, problems } = properties;
+        for [message, fallback] in problems {
+            g.warn(node, message, fallback);
+        }
+        let index = match (&dispersion, normal.is_some()) {
+            (Some(dispersion), false) => {
+                dispersion.glass.index_of(&surface.values, volume.as_ref())
+            }
+            _ => None,
+        };
+        if let (Some(lost), Some(scene)) = (dispersion.take_if(|_| index.is_none()), scene.as_mut())
+        {
+            g.warnings.push(lost.warning);
+            scene.remove_dispersion();
+        }
         let file = self.file_name().rsplit('/').next().unwrap_or_default();
         let program = Program {
             origin: [file, self.name(element)],
             values: &surface.values,
-            parameters: &g.parameters,
-            textures: &g.textures,
+            parameters: &parameters,
+            textures: &textures,
+            emission: emission.as_ref(),
+            volume: volume.as_ref(),
+            opacity: opacity.as_ref(),
+            glass: dispersion.as_ref().zip(index),
             statements: &statements,
             normal: normal.map(|normal| (&normal_statements[..], normal)),
         };
         let text = template.program(&program);
         let shader = Shader::parse(self.file_name(), &text).map_err(invalid)?;
         let name = self.name(element).to_owned();
-        let Surface { emission, volume, .. } = surface;
-        let (textures, warnings) = (g.textures, g.warnings);
-        Ok(Material { name, text, shader, textures, emission, volume, warnings })
+        let warnings = g.warnings;
+        let attribute = |origin| match origin {
+            Origin::Attribute(attribute) => Some(attribute),
+            Origin::Input(_) | Origin::Surface | Origin::Tiles => None,
+        };
+        let attributes = parameters.into_iter().filter_map(|p| attribute(p.origin)).collect();
+        Ok(Material {
+            name,
+            text,
+            shader,
+            textures,
+            attributes,
+            emission,
+            volume,
+            opacity,
+            dispersion,
+            scene,
+            warnings,
+        })
     }
 
     fn find_material(&self, name: Option<&str>) -> Result<Id, Error> {

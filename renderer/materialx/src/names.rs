@@ -36,7 +36,10 @@ const RESERVED: &str = "alias break case const const_assert continue continuing 
     log max min mix normalize pow radians reflect round saturate select sign sin smoothstep sqrt \
     tan transpose inverseSqrt textureSample bool f32 i32 u32 vec2f vec3f vec4f vec2i vec3i vec2 \
     vec3 vec4 mat3x3f mat4x4f sampler texture_2d p m d wi wo result SurfacePoint Material material normal \
-    filename";
+    SceneValues filename";
+
+/// Members of `SurfacePoint`, which are parameters of programs, too.
+const SURFACE_POINT: [&str; 4] = ["position", "object_position", "normal", "uv"];
 
 impl Names {
     /// Names that are reserved, and those that programs declare outside of functions.
@@ -47,6 +50,11 @@ impl Names {
         let members = lines().filter_map(member_name).map(str::to_owned).collect();
         let (locals, all_locals) = (BTreeSet::new(), BTreeSet::new());
         Names { taken, locals, all_locals, members, numbers: BTreeMap::new() }
+    }
+
+    /// Keeps the names of the members of a program from parameters.
+    pub fn reserve_members(&mut self, program: &str) {
+        self.members.extend(program.lines().filter_map(member_name).map(str::to_owned));
     }
 
     /// Takes a name in the function that is being written, which is like the given one.
@@ -73,7 +81,9 @@ impl Names {
     /// Takes a name for a parameter, which is like the given one.
     pub fn parameter(&mut self, like: &str) -> String {
         let is_free = |names: &Names, name: &str| {
-            !names.taken.contains(name) && !names.members.contains(name)
+            !names.taken.contains(name)
+                && !names.members.contains(name)
+                && !SURFACE_POINT.contains(&name)
         };
         let name = self.find(like, is_free);
         self.taken.insert(name.clone());
@@ -135,6 +145,7 @@ mod tests {
     fn names_are_valid_and_unique() {
         let mut names = Names::new(["fn square(x: f32) {}\n    roughness: f32,"]);
         assert_eq!(names.parameter("roughness"), "roughness_2");
+        assert_eq!([names.parameter("uv"), names.parameter("position")], ["uv_2", "position_2"]);
         let mut unique = |name| names.unique(name);
         assert_eq!(unique("color_mix"), "color_mix");
         assert_eq!(unique("color_mix"), "color_mix_2");

@@ -2,7 +2,8 @@
 //! surface as defaults, and `fn material` for what is computed.
 
 use crate::functions::needed;
-use crate::graph::Parameter;
+use crate::graph::{Origin, Parameter, one_line};
+use crate::scene::{Dispersion, Emission, Opacity, OpacityValue, Volume};
 use crate::surfaces::Code;
 use crate::textures::{Encoding, Texture, Wrap};
 use crate::values::{Term, number};
@@ -30,6 +31,11 @@ pub(crate) struct Program<'a> {
     pub values: &'a [(Cow<'static, str>, Term)],
     pub parameters: &'a [Parameter],
     pub textures: &'a [Texture],
+    pub emission: Option<&'a Emission>,
+    pub volume: Option<&'a Volume>,
+    pub opacity: Option<&'a Opacity>,
+    /// Dispersion of clear glass, and its index.
+    pub glass: Option<(&'a Dispersion, f64)>,
     /// Statements of `fn material`.
     pub statements: &'a [String],
     /// Statements of `fn normal`, and its result.
@@ -62,6 +68,11 @@ impl Template {
         };
         let shader = Shader::parse(name, &text)?;
         Ok(Template { text, shader })
+    }
+
+    /// Whether `Material` has a member of this name.
+    pub fn has(&self, member: &str) -> bool {
+        self.shader.parameters().iter().any(|parameter| parameter.name == member)
     }
 
     /// The range of a member of `Material`.
@@ -147,11 +158,6 @@ impl Template {
     }
 }
 
-/// Removes line breaks, which would end a comment.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 /// A constant as the value of a clause `default:`.
 fn default_text(constant: &[f64], is_bool: bool) -> String {
     match constant {
@@ -179,8 +185,8 @@ fn set_default(comment: &mut [String], constant: &[f64], is_bool: bool) {
     line.replace_range(start.., &default_text(constant, is_bool));
 }
 
-/// The declaration of an input of a graph.
-fn declaration(parameter: &Parameter) -> String {
+/// The declaration of a parameter.
+pub(crate) fn declaration(parameter: &Parameter) -> String {
     let Parameter { name, default, range, meaning, .. } = parameter;
     let range = match range {
         Some([low, high]) => {
@@ -193,7 +199,7 @@ fn declaration(parameter: &Parameter) -> String {
     // A colon in the meaning could be that of a clause.
     let meaning = meaning.replace(':', " ");
     format!(
-        "    /// {meaning}, of the graph. {range}default: {}\n    {name}: {},\n",
+        "    /// {meaning}. {range}default: {}\n    {name}: {},\n",
         default_text(constant, is_bool),
         default.ty.wgsl()
     )
@@ -206,7 +212,16 @@ fn description(program: &Program) -> String {
         format!("//! Material \"{material}\" of {document}, converted from MaterialX.\n//!\n");
     if !program.textures.is_empty() {
         text += "//! Images, as they are declared in a scene:\n//!\n//! ```text\n";
-        for Texture { name, file, encoding, wrap, is_interpolated } in program.textures {
+        for Texture { name, file, encoding, wrap, is_interpolated, tiles } in program.textures {
+            if let Some(tiles) = tiles {
+                let file = one_line(file);
+                writeln!(
+                    text,
+                    "//! {name} is the image of the tiles {file}, and {tiles} their place"
+                )
+                .expect("a string");
+                continue;
+            }
             let encoding = match encoding {
                 Encoding::Linear => "linear",
                 Encoding::Srgb => "sRGB",
@@ -224,7 +239,93 @@ fn description(program: &Program) -> String {
         }
         text += "//! ```\n//!\n";
     }
+    text += &attributes(program);
+    text += &properties(program);
     text
+}
+
+/// Emission, volume and opacity, which are not in the shader.
+fn properties(program: &Program) -> String {
+    let mut text = String::new();
+    let rgb = |[r, g, b]: [f64; 3]| format!("[{} {} {}]", r as f32, g as f32, b as f32);
+    if let Some(Emission { radiance, image }) = program.emission {
+        let image = match image {
+            Some(image) => format!(" \"string filename\" \"{}\"", one_line(&image.file)),
+            None => String::new(),
+        };
+        let light = match (image.is_empty(), radiance) {
+            // Light of an image has its colour.
+            (false, [scale, ..]) => format!("\"float scale\" {}", *scale as f32),
+            (true, radiance) => format!("\"rgb L\" {}", rgb(*radiance)),
+        };
+        writeln!(
+            text,
+            "//! Emission, as it is declared in a scene:\n//!\n//! ```text\n\
+             //! AreaLightSource \"diffuse\" {light}{image}\n//! ```\n//!"
+        )
+        .expect("a string");
+    }
+    if let Some(volume) = program.volume {
+        let Volume { absorption, scattering, anisotropy, depth: (name, depth), .. } = volume;
+        let [absorption, scattering] = [*absorption, *scattering].map(rgb);
+        writeln!(
+            text,
+            "//! The volume below the surface, as it is declared in a scene, and the parameter of \
+             the material:\n//!\n//! ```text\n\
+             //! MakeNamedMedium \"volume\" \"string type\" \"homogeneous\" \"float g\" {}\n\
+             //!   \"rgb sigma_a\" {absorption} \"rgb sigma_s\" {scattering}\n\
+             //! MediumInterface \"volume\" \"\"\n\
+             //! \"float {name}\" {}\n//! ```\n//!",
+            *anisotropy as f32, *depth as f32
+        )
+        .expect("a string");
+    }
+    if let Some((dispersion, index)) = program.glass {
+        text += "//! A dielectric with the dispersion, as it is declared in a scene:\n//!\n\
+                 //! ```text\n//! Material \"dielectric\" \"spectrum eta\" [\n";
+        for row in dispersion.spectrum(index).chunks(12) {
+            let numbers: Vec<String> = row.iter().map(f32::to_string).collect();
+            writeln!(text, "//!   {}", numbers.join(" ")).expect("a string");
+        }
+        text += "//! ]\n//! ```\n//!\n";
+    }
+    if let Some(Opacity { value, .. }) = program.opacity {
+        let alpha = match value {
+            OpacityValue::Constant(x) => format!("//! \"float alpha\" {}", *x as f32),
+            OpacityValue::Image(image, _) => format!(
+                "//! Texture \"opacity\" \"float\" \"imagemap\" \"string filename\" \"{}\"\n\
+                 //! \"texture alpha\" \"opacity\"",
+                one_line(&image.file)
+            ),
+        };
+        writeln!(
+            text,
+            "//! The opacity, as shapes have it in a scene:\n//!\n//! ```text\n{alpha}\n\
+             //! ```\n//!"
+        )
+        .expect("a string");
+    }
+    text
+}
+
+/// How a scene gives the parameters with attributes of vertices their values.
+fn attributes(program: &Program) -> String {
+    let (mut declarations, mut uses) = (String::new(), Vec::new());
+    for parameter in program.parameters {
+        let Origin::Attribute(attribute) = &parameter.origin else { continue };
+        let declaration = attribute.declaration(parameter.default.ty.size());
+        writeln!(declarations, "//! {declaration}").expect("a string");
+        let name = &attribute.parameter;
+        uses.push(format!("\"texture {name}\" \"{name}\""));
+    }
+    if uses.is_empty() {
+        return String::new();
+    }
+    format!(
+        "//! Attributes of vertices, as they are declared in a scene, and parameters of the \
+         material:\n//!\n//! ```text\n{declarations}//! {}\n//! ```\n//!\n",
+        uses.join(" ")
+    )
 }
 
 /// `fn material` and `fn normal`, and the functions that they call.

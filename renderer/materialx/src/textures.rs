@@ -33,6 +33,10 @@ pub struct Texture {
     pub wrap: Wrap,
     /// Whether texels are interpolated.
     pub is_interpolated: bool,
+    /// The file is a name for tiles, with `<UDIM>` for their numbers, and the texture is the image
+    /// of all. This is the parameter of the program with the first column and row, and their
+    /// numbers.
+    pub tiles: Option<String>,
 }
 
 impl Texture {

@@ -180,7 +180,11 @@ pub(crate) fn parse_value(ty: Type, text: &str) -> Result<Vec<f64>, String> {
             _ => part.parse::<f64>().ok().filter(|x| (*x as f32).is_finite()),
         })
         .collect();
-    values.filter(|values| values.len() == ty.size()).ok_or_else(expected)
+    let is_infinite = |part: &&str| part.parse::<f64>().is_ok_and(|x| !(x as f32).is_finite());
+    match parts.iter().find(|part| is_infinite(part)) {
+        Some(part) => Err(format!("{part} is not a finite number of 32 bits")),
+        None => values.filter(|values| values.len() == ty.size()).ok_or_else(expected),
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +200,7 @@ mod tests {
         assert_eq!(read(Boolean, "true"), Ok("true".into()));
         assert_eq!(read(Float, "1, 2"), Err("expected a value of type float".into()));
         assert_eq!(read(Vector3, "1"), Err("expected 3 numbers for type vector3".into()));
+        assert_eq!(read(Color3, "1 inf 1"), Err("inf is not a finite number of 32 bits".into()));
         for text in ["nan", "1e99", "", "x"] {
             assert!(read(Float, text).is_err(), "{text}");
         }

@@ -1,11 +1,13 @@
-//! `lightbound info`: tells what scenes and images contain, without rendering.
+//! `lightbound info`: tells what scenes, images and MaterialX documents contain, without rendering.
 
+mod document;
 mod image;
 mod scene;
 
 use super::output::{ReportFormat, to_stdout};
 use super::{Error, Exit, console, input};
 use lightbound_image::ImageError;
+use lightbound_materialx::is_materialx_name;
 use miette::Report;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ Examples:
   lightbound info scene.pbrt                 resolution, lights, triangles, memory, fallbacks
   lightbound info picture.exr                layers, minimum, maximum, mean, attributes
   lightbound info picture.exr.checkpoint     its samples; also of parts
+  lightbound info materials.mtlx             its materials, and what is not supported
   lightbound info *.exr --format json
 
 A scene is loaded as for rendering, with all its files, so problems show. Its
@@ -27,8 +30,8 @@ counted, and excluded from the others, as is the depth of pixels without a surfa
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Scenes (.pbrt, .pbrt.gz, .gltf, .glb), images (EXR, PFM, HDR, PNG, JPEG, TGA), parts and checkpoints; -
-    /// reads stdin
+    /// Scenes (.pbrt, .pbrt.gz, .gltf, .glb), images (EXR, PFM, HDR, PNG, JPEG, TGA), parts,
+    /// checkpoints and MaterialX documents (.mtlx); - reads stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -41,6 +44,7 @@ pub struct Args {
 enum Info {
     Scene(Box<scene::SceneInfo>),
     Image(Box<image::ImageInfo>),
+    Document(Box<document::DocumentInfo>),
 }
 
 impl Info {
@@ -53,6 +57,10 @@ impl Info {
         };
         if input::is_scene_name(path) {
             return load(input::scene(path)?);
+        }
+        if is_materialx_name(path) {
+            let info = document::DocumentInfo::load(path)?;
+            return Ok(Info::Document(Box::new(info)));
         }
         let data = input::image_data(path)?;
         match image::ImageInfo::new(name, &data) {
@@ -68,6 +76,7 @@ impl Info {
         match self {
             Info::Scene(info) => info.text(),
             Info::Image(info) => info.text(),
+            Info::Document(info) => info.text(),
         }
     }
 
@@ -75,6 +84,7 @@ impl Info {
         match self {
             Info::Scene(info) => info.json(),
             Info::Image(info) => info.json(),
+            Info::Document(info) => info.json(),
         }
     }
 }

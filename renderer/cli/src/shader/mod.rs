@@ -222,7 +222,7 @@ impl SourceArgs {
     /// converted.
     fn read(&self) -> Result<String, Error> {
         if let Some(material) = self.document()? {
-            material.all_warnings().for_each(|warning| console::warn(warning));
+            material.warnings.iter().for_each(|warning| console::warn(warning));
             return Ok(material.text);
         }
         let in_library = || self.file.to_str().and_then(library::find);

@@ -38,6 +38,29 @@ fn shader_commands_take_documents() {
 }
 
 #[test]
+fn info_describes_materials() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "<materialx><surface_unlit name=\"lamp\" type=\"surfaceshader\"/>\n\
+        <standard_surface name=\"bad\" type=\"surfaceshader\"><input name=\"base_color\" \
+        type=\"color3\" nodename=\"none\"/></standard_surface></materialx>";
+    fs::write(folder.path().join("a.mtlx"), text).unwrap();
+    let info = |format: &str| {
+        let mut command = lightbound(&["info", "a.mtlx", "--format", format]);
+        let output = command.current_dir(folder.path()).assert().success().get_output().clone();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = info("text");
+    assert!(text.starts_with("a.mtlx: MaterialX document, 2 materials\n"), "{text}");
+    assert!(text.contains("  lamp  surface_unlit, emission\n"), "{text}");
+    assert!(text.contains("  bad   standard_surface\n        error: a.mtlx:2: there is"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&info("json")).unwrap();
+    let materials = &json[0]["materials"];
+    let expected = serde_json::json!(["emission"]);
+    assert_eq!((&materials[0]["properties"], &materials[1]["name"]), (&expected, &"bad".into()));
+    assert!(materials[1]["error"].as_str().unwrap().contains("no node \"none\""));
+}
+
+#[test]
 fn wrong_options_are_errors() {
     let mut command = lightbound(&["material", "convert", "ward"]);
     assert_input_error(&mut command, &["ward is not a MaterialX document", ".mtlx"]);

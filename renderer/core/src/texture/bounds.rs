@@ -536,7 +536,8 @@ mod tests {
         let function = flat.map(|x| x);
         assert_eq!(ParamBounds::new(&function).unwrap_err(), VolumeTextureError::Unbounded);
         let id = crate::geometry::AttributeId::new(0).unwrap();
-        let attribute = Param::Texture(Arc::new(Texture::Attribute { id, default: None }));
+        let attribute = Texture::Attribute { id, default: Vec3::ONE, is_required: true };
+        let attribute = Param::Texture(Arc::new(attribute));
         let error = ParamBounds::new(&attribute).unwrap_err();
         assert_eq!(error, VolumeTextureError::Attribute);
         assert!(error.remedy().contains("planar"));

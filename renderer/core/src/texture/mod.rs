@@ -188,8 +188,10 @@ pub enum Texture {
     Attribute {
         /// The attribute.
         id: AttributeId,
-        /// Value on shapes without the attribute; `None` is 1.
-        default: Option<Vec3>,
+        /// Value on shapes without the attribute.
+        default: Vec3,
+        /// Whether shapes should have the attribute.
+        is_required: bool,
     },
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
@@ -222,9 +224,9 @@ impl Texture {
             |attributes| LookupNeeds { attributes, required: attributes, ..LookupNeeds::NONE };
         match self {
             Texture::Constant(_) | Texture::Solid(_) => LookupNeeds::NONE,
-            Texture::Attribute { id, default } => match default {
-                Some(_) => LookupNeeds { attributes: AttributeSet::of(*id), ..LookupNeeds::NONE },
-                None => required(AttributeSet::of(*id)),
+            Texture::Attribute { id, is_required, .. } => match is_required {
+                false => LookupNeeds { attributes: AttributeSet::of(*id), ..LookupNeeds::NONE },
+                true => required(AttributeSet::of(*id)),
             },
             Texture::Bilerp(bilerp) => required(bilerp.mapping.attributes()),
             Texture::Image(map) => LookupNeeds {
@@ -256,9 +258,8 @@ impl Texture {
             Texture::Dots(dots) => dots.eval(lookup),
             Texture::Bilerp(bilerp) => bilerp.eval(lookup),
             Texture::Solid(solid) => solid.eval(lookup),
-            Texture::Attribute { id, default } => {
-                let value = lookup.attributes.and_then(|at| at.value(*id));
-                value.or(*default).unwrap_or(Vec3::ONE)
+            Texture::Attribute { id, default, .. } => {
+                lookup.attributes.and_then(|at| at.value(*id)).unwrap_or(*default)
             }
             Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
@@ -317,7 +318,10 @@ mod tests {
     #[test]
     fn textures_need_the_attributes_of_their_parts() {
         let id = |index| AttributeId::new(index).unwrap();
-        let attribute = |index| param(Texture::Attribute { id: id(index), default: None });
+        let attribute = |index| {
+            let (default, is_required) = (Vec3::ONE, true);
+            param(Texture::Attribute { id: id(index), default, is_required })
+        };
         let mapping = Mapping::Attribute { id: id(3), scale: Vec2::splat(2.0), offset: Vec2::ONE };
         let dots =
             param(Texture::Dots(Dots { mapping, inside: attribute(1), outside: attribute(2) }));
@@ -326,7 +330,7 @@ mod tests {
         let attributes = set.into_iter().fold(AttributeSet::EMPTY, AttributeSet::union);
         let needs = LookupNeeds { footprint: false, attributes, required: attributes };
         assert_eq!(product.needs(), needs);
-        let optional = Texture::Attribute { id: id(1), default: Some(Vec3::Y) };
+        let optional = Texture::Attribute { id: id(1), default: Vec3::Y, is_required: false };
         let attributes = AttributeSet::of(id(1));
         assert_eq!(optional.needs(), LookupNeeds { attributes, ..LookupNeeds::NONE });
         assert_eq!(Param::from_float(1.0).needs(), LookupNeeds::NONE);

@@ -344,3 +344,34 @@ fn mx_roughness_dual(roughness: vec2f) -> vec2f {
     let alpha = saturate(roughness * roughness);
     return vec2f(alpha.x, select(alpha.y, alpha.x, roughness.y < 0.0));
 }
+
+// The normal of a height as a colour of a normal map, by derivatives of texture coordinates and
+// height along two axes. The factor is that of MaterialX, after Sobel filters.
+fn mx_heighttonormal(du: vec3f, dv: vec3f) -> vec3f {
+    let scale = vec3f(1.0, 1.0, 0.0625);
+    let n = cross(du * scale, dv * scale);
+    let front = select(n, -n, n.z < 0.0);
+    let valid = dot(n, n) > 1e-20;
+    return 0.5 * normalize(select(vec3f(0.0, 0.0, 1.0), front, valid)) + 0.5;
+}
+
+// Chiang et al. 2016, *A practical and controllable hair and fur model for production path
+// tracing*.
+fn mx_hair_absorption_of_color(color: vec3f, roughness: f32) -> vec3f {
+    let b = roughness;
+    let c = 5.969 + b * (-0.215 + b * (2.532 + b * (-10.73 + b * (5.574 + b * 0.245))));
+    let root = log(clamp(color, vec3f(0.001), vec3f(1.0))) / c;
+    return root * root;
+}
+
+// d'Eon et al. 2011, *An energy-conserving hair reflectance model*, with colours for absorption.
+fn mx_hair_absorption_of_melanin(
+    concentration: f32,
+    redness: f32,
+    eumelanin: vec3f,
+    pheomelanin: vec3f,
+) -> vec3f {
+    let melanin = -log(max(1.0 - concentration, 0.0001));
+    let sum = (1.0 - redness) * log(eumelanin) + redness * log(pheomelanin);
+    return max(-melanin * sum, vec3f(0.0));
+}

@@ -9,10 +9,17 @@ use crate::values::{Term, Type};
 /// Names of the set of texture coordinates.
 const TEXTURE_COORDINATES: [&str; 7] = ["UV0", "st", "uv", "UV", "texcoord", "map1", "UVMap"];
 
+/// Attributes of the colour and the opacity of vertices.
+const COLOR: &str = "color";
+const ALPHA: &str = "alpha";
+
+/// Attributes of vertices by the names of properties that are called otherwise.
+const ATTRIBUTES: [(&str, &str); 2] = [("displayColor", COLOR), ("displayOpacity", ALPHA)];
+
 /// A geometric property by its name in definitions.
 pub(crate) fn geometric(g: &Graph, name: &str) -> Option<Term> {
     let (ty, text) = match name {
-        "UV0" => (Type::Vector2, "p.uv"),
+        "UV0" => (Type::Vector2, g.uv.as_str()),
         "Pobject" => (Type::Vector3, "p.object_position"),
         "Pworld" => (Type::Vector3, "p.position"),
         "Nobject" | "Nworld" if g.in_shading_frame => (Type::Vector3, "vec3f(0.0, 0.0, 1.0)"),
@@ -31,10 +38,7 @@ pub(super) fn evaluate(g: &mut Graph, scope: Scope, node: Id) -> Option<Result<T
         "position" | "normal" | "tangent" | "bitangent" => directional(g, scope, node),
         "texcoord" => texture_coordinates(g, scope, node),
         "geompropvalue" | "UsdPrimvarReader" => property(g, scope, node),
-        "geomcolor" => g.declared_type(node).map(|ty| {
-            g.warn(node, "colours of vertices are not known to shaders", "white");
-            Term::constant(ty, &vec![1.0; ty.size()])
-        }),
+        "geomcolor" => color(g, scope, node),
         "time" | "frame" => {
             let value = if category == "time" { 0.0 } else { 1.0 };
             g.warn(node, format!("<{category}> is constant"), format!("{value}"));
@@ -71,17 +75,25 @@ fn directional(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
 
 fn texture_coordinates(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     let index = g.string(scope, node, "index")?.map_or("0", |(_, index)| index);
-    if index != "0" {
-        g.warn(node, "meshes have one set of texture coordinates", "set 0");
-    }
-    let uv = geometric(g, "UV0").expect("it is known");
+    let uv = match index {
+        "0" => geometric(g, "UV0").expect("it is known"),
+        _ => g.attribute(&format!("uv{index}"), zero(Type::Vector2), true),
+    };
     match g.declared_type(node)? {
         Type::Vector3 => g.bind(node, Type::Vector3, format!("vec3f({uv}, 0.0)")),
         _ => Ok(uv),
     }
 }
 
-/// A property of the geometry by its name, or its default.
+/// The colour of vertices, with their opacity.
+fn color(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
+    let ty = g.declared_type(node)?;
+    let index = g.string(scope, node, "index")?.map_or("0", |(_, index)| index);
+    let name = if index == "0" { COLOR.to_owned() } else { format!("{COLOR}{index}") };
+    attribute(g, node, &name, Term::constant(ty, &[1.0]), true)
+}
+
+/// A property of the geometry by its name: an attribute of vertices.
 fn property(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     let names = match g.document.category(node) {
         "geompropvalue" => ["geomprop", "default"],
@@ -92,8 +104,56 @@ fn property(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     if TEXTURE_COORDINATES.contains(&name) && ty == Type::Vector2 {
         return Ok(geometric(g, "UV0").expect("it is known"));
     }
-    g.warn(node, format!("the property \"{name}\" of the geometry is not known"), "its default");
-    Ok(g.input(scope, node, names[1], ty)?.unwrap_or_else(|| zero(ty)))
+    let given = g.input(scope, node, names[1], ty)?;
+    let is_required = given.is_none();
+    let default = match given {
+        Some(default) if default.constant.is_none() => {
+            let input = g.document.input(node, names[1]).expect("it is given");
+            let message = format!("the default of the property \"{name}\" is not constant");
+            g.warn(input, message, "0 on shapes without the property");
+            zero(ty)
+        }
+        given => given.unwrap_or_else(|| zero(ty)),
+    };
+    let of_scene = ATTRIBUTES.iter().find(|(property, _)| *property == name);
+    attribute(g, node, of_scene.map_or(name, |(_, attribute)| attribute), default, is_required)
+}
+
+/// An attribute of vertices as a value of the type of its default.
+fn attribute(
+    g: &mut Graph,
+    node: Id,
+    name: &str,
+    default: Term,
+    is_required: bool,
+) -> Result<Term, Error> {
+    let ty = default.ty;
+    let values = default.constant.as_ref().expect("defaults are constant");
+    let part = |ty, values: &[f64]| Term::constant(ty, values);
+    match ty {
+        Type::Float | Type::Vector2 | Type::Vector3 | Type::Color3 => {
+            Ok(g.attribute(name, default, is_required))
+        }
+        Type::Integer => {
+            let number = g.attribute(name, part(Type::Float, values), is_required);
+            Ok(Term::expression(ty, format!("i32(round({number}))")))
+        }
+        Type::Boolean => {
+            let number = g.attribute(name, part(Type::Float, values), is_required);
+            Ok(Term::expression(ty, format!("({number} >= 0.5)")))
+        }
+        Type::Color4 | Type::Vector4 => {
+            let xyz = g.attribute(name, part(Type::Color3, &values[..3]), is_required);
+            let w = part(Type::Float, &values[3..]);
+            let w = if name == COLOR { g.attribute(ALPHA, w, false) } else { w };
+            Ok(Term::expression(ty, format!("vec4f({xyz}, {w})")))
+        }
+        Type::Matrix33 | Type::Matrix44 => Err(g.document.error(
+            node,
+            format!("vertices have no attributes of type {}", ty.name()),
+            "use float, a vector or a colour",
+        )),
+    }
 }
 
 /// A transformation between spaces, which is none, since object and world are not told apart.

@@ -8,6 +8,9 @@ use crate::graph::{Graph, Scope};
 use crate::textures::{Encoding, Texture, Wrap};
 use crate::values::{Term, Type};
 
+/// What stands for the number of a tile in names of files.
+const TOKEN: &str = "<UDIM>";
+
 /// Evaluates a node that samples an image; `None` if it does not.
 pub(super) fn evaluate(
     g: &mut Graph,
@@ -233,6 +236,8 @@ fn gltf_thickness(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> 
 struct Sampler {
     /// Name of the texture in the program.
     texture: String,
+    /// The parameter with its tiles, if there are any.
+    tiles: Option<String>,
     /// Address modes along u and v.
     modes: [String; 2],
     /// Conversion of texels, if they are colours.
@@ -256,11 +261,13 @@ impl Sampler {
                 format!("give \"{file}\" a value"),
             ));
         };
-        if let Some(start) = path.find('<') {
+        let is_tiled = path.contains(TOKEN);
+        let other = path.replace(TOKEN, "");
+        if let Some(start) = other.find('<') {
             return Err(document.error(
                 at,
-                format!("file names with {} are not supported", &path[start..]),
-                "merge the tiles or frames into one image",
+                format!("file names with {} are not supported", &other[start..]),
+                "merge the frames into one image; tiles have <UDIM>",
             ));
         }
         let mode = |name: &str| {
@@ -292,18 +299,27 @@ impl Sampler {
             name: String::new(),
             file,
             encoding: if is_srgb { Encoding::Srgb } else { Encoding::Linear },
-            wrap: if modes == ["periodic", "periodic"] { Wrap::Repeat } else { Wrap::Clamp },
+            tiles: is_tiled.then(String::new),
+            wrap: match modes == ["periodic", "periodic"] && !is_tiled {
+                true => Wrap::Repeat,
+                false => Wrap::Clamp,
+            },
             is_interpolated: filter != "closest",
         };
-        Ok(Sampler { texture: g.texture(node, texture), modes, space })
+        let texture = g.texture(node, texture);
+        let tiles = g.textures.iter().find(|known| known.name == texture);
+        let tiles = tiles.and_then(|texture| texture.tiles.clone());
+        let modes = if is_tiled { ["clamp", "clamp"].map(str::to_owned) } else { modes };
+        Ok(Sampler { texture, tiles, modes, space })
     }
 
     /// The expression of a lookup.
     fn lookup(&self, ty: Type, uv: &Term) -> String {
         let name = &self.texture;
         let is_uniform = self.modes[0] == self.modes[1];
-        let at = match self.modes[0].as_str() {
-            "periodic" | "clamp" | "constant" if is_uniform => uv.text.clone(),
+        let at = match (&self.tiles, self.modes[0].as_str()) {
+            (Some(tiles), _) => format!("({uv} - m.{tiles}.xy) / m.{tiles}.zw"),
+            (None, "periodic" | "clamp" | "constant") if is_uniform => uv.text.clone(),
             _ => {
                 let coordinate = |mode: &str, axis: &str| match mode {
                     "periodic" => format!("fract({uv}.{axis})"),

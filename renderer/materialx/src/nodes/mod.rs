@@ -1,6 +1,7 @@
 //! Nodes of the standard library as expressions of WGSL.
 
 mod geometry;
+mod heights;
 mod images;
 mod table;
 
@@ -97,11 +98,6 @@ impl Input {
 const IMPOSSIBLE: &[(&str, &str)] = &[
     ("viewdirection", "the direction of view is not known where parameters are computed"),
     ("facingratio", "the direction of view is not known where parameters are computed"),
-    (
-        "heighttonormal",
-        "derivatives of a height are not known; use \"texture displacement\" of the material",
-    ),
-    ("bump", "derivatives of a height are not known; use \"texture displacement\" of the material"),
     ("blur", "an image cannot be blurred while it is sampled; blur the file"),
     ("ambientocclusion", "paths find what occludes light; remove the node"),
 ];
@@ -120,6 +116,9 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
         return result;
     }
     if let Some(result) = geometry::evaluate(g, scope, node) {
+        return result;
+    }
+    if let Some(result) = heights::evaluate(g, scope, node) {
         return result;
     }
     if let Some((_, reason)) = IMPOSSIBLE.iter().find(|(name, _)| *name == category) {
@@ -187,16 +186,20 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
             "replace it by other nodes, or define it in the document as a <nodegraph>",
         ));
     };
-    if category == "normalmap" && !g.in_shading_frame {
-        return Err(document.error(
-            node,
-            format!("{} is not connected to the normal of a surface", document.label(node)),
-            "normals of normal maps have no other use here",
-        ));
+    if category == "normalmap" {
+        check_is_normal(g, node)?;
     }
     let mut terms = Vec::new();
     for input in inputs {
         terms.push(input.evaluate(g, scope, node, ty)?);
+    }
+    // An operator on floats only has a float as its result.
+    if ty.is_vector()
+        && inputs.iter().all(|input| input.kind == "M")
+        && terms.iter().all(|term| term.ty == Type::Float)
+        && let Some(first) = terms.first_mut()
+    {
+        *first = g.coerce(node, first.clone(), ty)?;
     }
     // WGSL evaluates an expression of constants when it is read, and naga cannot evaluate all of them.
     if terms.iter().all(|term| term.constant.is_some())
@@ -209,6 +212,15 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
         text = text.replace(&format!("{{{}}}", input.name), &term.text);
     }
     g.bind(node, ty, text)
+}
+
+/// Checks that a node that makes a normal is connected to that of a surface.
+fn check_is_normal(g: &Graph, node: Id) -> Result<(), Error> {
+    if g.in_shading_frame {
+        return Ok(());
+    }
+    let message = format!("{} is not connected to the normal of a surface", g.document.label(node));
+    Err(g.document.error(node, message, "normals of normal maps have no other use here"))
 }
 
 /// An input that a node must have.

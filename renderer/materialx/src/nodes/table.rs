@@ -282,6 +282,20 @@ pub(super) const TABLE: &[[&str; 3]] = &[
     ["combine2", "in1:A=0 in2:A=0", "{T}({in1}, {in2})"],
     ["combine3", "in1:f=0 in2:f=0 in3:f=0", "{T}({in1}, {in2}, {in3})"],
     ["combine4", "in1:f=0 in2:f=0 in3:f=0 in4:f=0", "{T}({in1}, {in2}, {in3}, {in4})"],
+    // Absorption of hair.
+    [
+        "chiang_hair_absorption_from_color",
+        "color:3=1 azimuthal_roughness:f=0.2",
+        "mx_hair_absorption_of_color({color}, {azimuthal_roughness})",
+    ],
+    [
+        "deon_hair_absorption_from_melanin",
+        "melanin_concentration:f=0.25 melanin_redness:f=0.5 \
+         eumelanin_color:3=0.657704,0.498077,0.254107 \
+         pheomelanin_color:3=0.829444,0.67032,0.349938",
+        "mx_hair_absorption_of_melanin({melanin_concentration}, {melanin_redness}, \
+         {eumelanin_color}, {pheomelanin_color})",
+    ],
     // Others.
     ["dot", "in:T=0", "{in}"],
     ["normalmap", "in:3=0.5,0.5,1 scale:2=1", "mx_normalmap({in}, {scale})"],

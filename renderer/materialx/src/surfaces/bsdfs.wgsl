@@ -36,6 +36,17 @@ fn mx_directions(wi: vec3f, wo: vec3f) -> MxDirections {
     return d;
 }
 
+// Directions in a frame whose x axis is at this angle.
+fn mx_turned(d: MxDirections, angle: f32) -> MxDirections {
+    var r = d;
+    let c = cos(angle);
+    let s = sin(angle);
+    r.i = vec3f(c * d.i.x + s * d.i.y, c * d.i.y - s * d.i.x, d.i.z);
+    r.o = vec3f(c * d.o.x + s * d.o.y, c * d.o.y - s * d.o.x, d.o.z);
+    r.h = r.i + r.o;
+    return r;
+}
+
 fn mx_no_bsdf() -> MxBsdf {
     return MxBsdf(vec3f(0.0), vec3f(1.0));
 }

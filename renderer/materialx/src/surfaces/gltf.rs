@@ -2,15 +2,23 @@
 
 use super::{Inputs, Surface};
 use crate::error::Error;
+use crate::scene::GLTF;
 use crate::values::Type;
 
+/// 1/(2π).
+const FRAC_1_TAU: f64 = 0.15915494309189535;
+
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let alpha_mode = i.get("alpha_mode", Type::Integer, &[0.0])?;
-    if !alpha_mode.is(0.0) {
-        let alpha = i.float("alpha", 1.0)?;
-        i.ignore_opacity("alpha", &alpha);
-    }
-    let emission = i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)])?;
+    // Opaque, masked and blended.
+    let opacity = match i.constant("alpha_mode", Type::Integer, 0.0)? {
+        0.0 => None,
+        1.0 => {
+            let cutoff = i.constant("alpha_cutoff", Type::Float, 0.5)?;
+            Some(i.opacity("alpha", Type::Float, Some(cutoff)))
+        }
+        _ => Some(i.opacity("alpha", Type::Float, None)),
+    };
+    let emission = Some(i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)]));
     let thickness = i.float("thickness", 0.0)?;
     let thin_walled =
         i.combine("thin_walled", Type::Boolean, &[&thickness], "{0} == 0.0", |v| {
@@ -26,13 +34,23 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
             "a clear volume",
         )?;
     }
-    if !transmission.is(0.0) {
-        let message = "light does not disperse in this material";
-        i.ignore_unless("dispersion", Type::Float, 0.0, message, "one index of refraction")?;
-    }
+    let dispersion =
+        (!transmission.is(0.0)).then(|| i.dispersion(None, Some(("dispersion", 0.0)), &GLTF));
     if let Some(coat) = i.normal("clearcoat_normal") {
         i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
     }
+    let anisotropy = i.float("anisotropy_strength", 0.0)?;
+    let rotation = i.float("anisotropy_rotation", 0.0)?;
+    let rotation = match anisotropy.is(0.0) {
+        true => rotation,
+        false => {
+            let tangent = i.tangent_angle("tangent")?;
+            match tangent.is(0.0) {
+                true => rotation,
+                false => i.turned_angle("rotation", &tangent, &rotation, FRAC_1_TAU)?,
+            }
+        }
+    };
     let values = vec![
         ("base_color", i.color("base_color", 1.0)?),
         ("metallic", i.float("metallic", 1.0)?),
@@ -40,8 +58,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("ior", i.float("ior", 1.5)?),
         ("specular", i.float("specular", 1.0)?),
         ("specular_color", i.color("specular_color", 1.0)?),
-        ("anisotropy", i.float("anisotropy_strength", 0.0)?),
-        ("anisotropy_rotation", i.float("anisotropy_rotation", 0.0)?),
+        ("anisotropy", anisotropy),
+        ("anisotropy_rotation", rotation),
         ("clearcoat", i.float("clearcoat", 0.0)?),
         ("clearcoat_roughness", i.float("clearcoat_roughness", 0.0)?),
         ("sheen_color", i.color("sheen_color", 0.0)?),
@@ -53,5 +71,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("thin_walled", thin_walled),
     ];
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, ..Surface::library("gltf", values) })
+    Ok(Surface { normal, emission, opacity, dispersion, ..Surface::library("gltf", values) })
 }

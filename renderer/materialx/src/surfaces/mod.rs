@@ -5,8 +5,10 @@
 
 mod disney;
 mod gltf;
+mod hair;
 mod open_pbr;
 mod standard;
+mod tangents;
 mod tree;
 mod unlit;
 mod usd;
@@ -14,7 +16,7 @@ mod usd;
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
-use crate::scene::{Emission, Volume};
+use crate::scene::ClearGlass;
 use crate::values::{Term, Type};
 use std::borrow::Cow;
 
@@ -26,22 +28,35 @@ pub(crate) enum Code {
     Tree(String),
 }
 
+/// Names of parameters, and their values.
+pub(crate) type Values = Vec<(Cow<'static, str>, Term)>;
+
 /// A surface as a shader.
 pub(crate) struct Surface {
     pub code: Code,
     /// Values of its parameters.
-    pub values: Vec<(Cow<'static, str>, Term)>,
+    pub values: Values,
     /// The input that has the normal, if it is connected, and its scope.
     pub normal: Option<(Scope, Id)>,
-    pub emission: Option<Emission>,
-    pub volume: Option<Volume>,
+    pub emission: Option<EmissionInputs>,
+    pub volume: Option<VolumeInputs>,
+    pub opacity: Option<OpacityInputs>,
+    pub dispersion: Option<DispersionInputs>,
 }
 
 impl Surface {
     /// A shader of the library, without what is optional.
     fn library(name: &'static str, values: Vec<(&'static str, Term)>) -> Surface {
         let values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
-        Surface { code: Code::Library(name), values, normal: None, emission: None, volume: None }
+        Surface {
+            code: Code::Library(name),
+            values,
+            normal: None,
+            emission: None,
+            volume: None,
+            opacity: None,
+            dispersion: None,
+        }
     }
 }
 
@@ -118,39 +133,21 @@ pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, 
         let label = document.label(node);
         return Err(document.error(node, format!("the surface {label} is not supported"), help));
     };
-    warn_of_unknown_inputs(g, node, inputs);
+    let names: Vec<&str> = inputs.split(' ').collect();
+    g.warn_of_unknown_inputs(node, &names);
     convert(&mut Inputs { g, scope, node })
-}
-
-/// Warns about inputs of a surface that are not among those with the given names.
-fn warn_of_unknown_inputs(g: &mut Graph, node: Id, names: &str) {
-    let document = g.document;
-    for input in document.inputs(node) {
-        let name = document.name(input);
-        if names.split(' ').any(|known| known == name) {
-            continue;
-        }
-        let close = names.split(' ').map(|known| (strsim::levenshtein(name, known), known)).min();
-        let suggestion = match close {
-            Some((distance, known)) if distance <= name.len().div_ceil(3) => {
-                format!(" (did you mean \"{known}\"?)")
-            }
-            _ => String::new(),
-        };
-        let label = document.label(node);
-        g.warn(input, format!("{label} has no input \"{name}\"{suggestion}"), "no effect");
-    }
 }
 
 /// The inputs of a surface.
 pub(crate) struct Inputs<'g, 'd> {
-    g: &'g mut Graph<'d>,
-    scope: Scope,
-    node: Id,
+    pub g: &'g mut Graph<'d>,
+    pub scope: Scope,
+    pub node: Id,
 }
 
 impl Inputs<'_, '_> {
-    fn get(&mut self, name: &str, ty: Type, default: &[f64]) -> Result<Term, Error> {
+    pub fn get(&mut self, name: &str, ty: Type, default: &[f64]) -> Result<Term, Error> {
+        self.g.check_type(self.node, name, ty);
         let given = self.g.input(self.scope, self.node, name, ty)?;
         Ok(given.unwrap_or_else(|| Term::constant(ty, default)))
     }
@@ -159,7 +156,7 @@ impl Inputs<'_, '_> {
         self.get(name, Type::Float, &[default])
     }
 
-    fn color(&mut self, name: &str, default: f64) -> Result<Term, Error> {
+    pub fn color(&mut self, name: &str, default: f64) -> Result<Term, Error> {
         self.get(name, Type::Color3, &[default])
     }
 
@@ -201,60 +198,42 @@ impl Inputs<'_, '_> {
         Ok(())
     }
 
-    /// Emission as the product of a colour and factors, inputs with their defaults. The colour is a
-    /// constant or an image, and the factors are constant; others are ignored, with a warning.
+    /// Emission as the product of a colour and factors, inputs with their defaults.
     fn emission(
-        &mut self,
-        (name, default): (&str, f64),
-        factors: &[(&str, f64)],
-    ) -> Result<Option<Emission>, Error> {
-        let (scope, node) = (self.scope, self.node);
-        let (terms, statements, mut textures) = self.g.evaluate_isolated(|g| {
-            let mut inputs = Inputs { g, scope, node };
-            let color = inputs.color(name, default)?;
-            let factors: Result<Vec<Term>, Error> =
-                factors.iter().map(|(name, default)| inputs.float(name, *default)).collect();
-            Ok::<_, Error>((color, factors?))
-        });
-        let (color, strengths) = terms?;
-        if color.is(0.0) || strengths.iter().any(|factor| factor.is(0.0)) {
-            return Ok(None);
-        }
-        let mut names = factors.iter().map(|(name, _)| *name).chain([name]);
-        let given = names.find_map(|name| self.g.document.input(node, name));
-        let warning = self.g.warning(
-            given.unwrap_or(node),
-            "a material does not emit light",
-            "no emission; give the shape an AreaLightSource",
-        );
-        let scale = strengths.iter().map(Term::number).product::<Option<f64>>();
-        let emission = match (scale, &color.constant, &textures[..], &statements[..]) {
-            (Some(scale), Some(color), ..) => {
-                Some((std::array::from_fn(|k| scale * color[k]), None))
-            }
-            (Some(scale), None, [image], [statement]) if *statement == image.lookup(&color) => {
-                Some(([scale; 3], textures.pop()))
-            }
-            _ => None,
-        };
-        let Some((mut radiance, image)) = emission else {
-            self.g.warnings.push(warning);
-            return Ok(None);
-        };
-        if radiance.iter().any(|&x: &f64| x < 0.0) {
-            let at = given.unwrap_or(node);
-            self.g.warn(at, "a material emits a negative amount of light", "0");
-            radiance = radiance.map(|x| x.max(0.0));
-        }
-        Ok(Some(Emission { radiance, image, warning }))
+        &self,
+        color: (&'static str, f64),
+        factors: &'static [(&'static str, f64)],
+    ) -> EmissionInputs {
+        let Inputs { scope, node, .. } = *self;
+        EmissionInputs { scope, node, color, factors, has_prefix: false }
     }
 
-    /// Warns about an opacity that is not 1.
-    fn ignore_opacity(&mut self, name: &str, opacity: &Term) {
-        if !opacity.is(1.0) {
-            let message = "a material has no opacity";
-            self.ignore(name, message, "an opaque surface; give the shape an \"alpha\"");
-        }
+    /// The opacity of shapes by the name of its input, with a cutoff if there is one.
+    fn opacity(&self, name: &'static str, ty: Type, cutoff: Option<f64>) -> OpacityInputs {
+        let Inputs { scope, node, .. } = *self;
+        OpacityInputs { scope, node, name, ty, cutoff }
+    }
+
+    /// Dispersion, by the inputs of which one divided by the other is the Abbe number; 20 and 1 are
+    /// the numbers without an input.
+    fn dispersion(
+        &self,
+        numerator: Option<(&'static str, f64)>,
+        denominator: Option<(&'static str, f64)>,
+        glass: &'static ClearGlass,
+    ) -> DispersionInputs {
+        let Inputs { scope, node, .. } = *self;
+        DispersionInputs { scope, node, numerator, denominator, glass }
+    }
+
+    /// A number that must be constant; the default with a warning if it is not.
+    fn constant(&mut self, name: &str, ty: Type, default: f64) -> Result<f64, Error> {
+        let term = self.get(name, ty, &[default])?;
+        Ok(term.number().unwrap_or_else(|| {
+            let message = format!("\"{name}\" is not constant");
+            self.ignore(name, message, &default.to_string());
+            default
+        }))
     }
 
     /// A term of other terms: `formula` computes a constant, and `text` is an expression in which
@@ -311,50 +290,56 @@ impl Inputs<'_, '_> {
         }
     }
 
-    /// The volume below a surface that transmits light, by the names of its inputs; `None` if the
-    /// surface colours light. A volume that is not constant is ignored, with a warning.
-    fn volume(&mut self, names: &VolumeNames) -> Result<Option<Volume>, Error> {
-        self.ignore_unless(
-            names.dispersion,
-            Type::Float,
-            0.0,
-            "light does not disperse in this material",
-            "one index of refraction; use pbrt's \"dielectric\"",
-        )?;
-        let depth = self.float(names.depth, 0.0)?;
-        if depth.is(0.0) || self.boolean(names.thin_walled)?.is(1.0) {
+    /// The volume below a surface that transmits light, by the names of its inputs; `None` for a
+    /// thin wall.
+    fn volume(&mut self, names: &VolumeNames) -> Result<Option<VolumeInputs>, Error> {
+        if self.boolean(names.thin_walled)?.is(1.0) {
             return Ok(None);
         }
-        let element = self.element(names.depth);
-        let warning = self.g.warning(
-            element,
-            "a volume is a medium of the scene",
-            "the colour at the surface, without scattering",
-        );
-        let color = self.color("transmission_color", 1.0)?;
-        let scatter = self.color("transmission_scatter", 0.0)?;
-        let anisotropy = self.float("transmission_scatter_anisotropy", 0.0)?;
-        let (Some(depth), Some(color), Some(scatter), Some(anisotropy)) =
-            (depth.number(), &color.constant, &scatter.constant, anisotropy.number())
-        else {
-            self.g.warnings.push(warning);
-            return Ok(None);
-        };
-        if depth < 0.0 || scatter.iter().any(|&x| x < 0.0) {
-            self.g.warn(element, "the depth or the scattering of a volume is negative", "0");
-        }
-        if depth < 0.0 {
-            return Ok(None);
-        }
-        let [absorption, scattering] = Volume::coefficients(color, scatter, depth);
-        let (anisotropy, depth) = (anisotropy.clamp(-0.99, 0.99), ("transmission_depth", depth));
-        Ok(Some(Volume { absorption, scattering, anisotropy, depth, warning }))
+        let Inputs { scope, node, .. } = *self;
+        Ok(Some(VolumeInputs { scope, node, depth_name: names.depth }))
     }
+}
+
+/// The inputs of a surface, or of an EDF, for the light that it emits.
+pub(crate) struct EmissionInputs {
+    pub scope: Scope,
+    pub node: Id,
+    /// Names and defaults of the colour and of its factors.
+    pub color: (&'static str, f64),
+    pub factors: &'static [(&'static str, f64)],
+    /// Whether parameters have the name of the node in theirs.
+    pub has_prefix: bool,
+}
+
+/// The surface with dispersion, names and defaults of its inputs, and when it has an effect.
+pub(crate) struct DispersionInputs {
+    pub scope: Scope,
+    pub node: Id,
+    pub numerator: Option<(&'static str, f64)>,
+    pub denominator: Option<(&'static str, f64)>,
+    pub glass: &'static ClearGlass,
+}
+
+/// The surface with an opacity, and its input.
+pub(crate) struct OpacityInputs {
+    pub scope: Scope,
+    pub node: Id,
+    pub name: &'static str,
+    /// A float or a colour, whose mean counts.
+    pub ty: Type,
+    pub cutoff: Option<f64>,
+}
+
+/// The surface whose inputs describe a volume, and the name of the depth.
+pub(crate) struct VolumeInputs {
+    pub scope: Scope,
+    pub node: Id,
+    pub depth_name: &'static str,
 }
 
 /// Names of the inputs of a volume that differ between surfaces.
 struct VolumeNames {
     depth: &'static str,
-    dispersion: &'static str,
     thin_walled: &'static str,
 }

@@ -2,6 +2,8 @@
 
 use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
+use crate::scene::OPEN_PBR;
+use crate::values::{Term, Type};
 
 /// Floats that `openpbr` has, with the defaults of OpenPBR Surface 1.1.
 const FLOATS: [(&str, f64); 20] = [
@@ -37,8 +39,7 @@ const COLORS: [(&str, f64); 6] = [
 ];
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.float("geometry_opacity", 1.0)?;
-    i.ignore_opacity("geometry_opacity", &opacity);
+    let opacity = Some(i.opacity("geometry_opacity", Type::Float, None));
     let normal = i.normal("geometry_normal");
     if let Some(coat) = i.normal("geometry_coat_normal")
         && normal.is_none()
@@ -54,17 +55,38 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     values.push(("geometry_thin_walled", i.boolean("geometry_thin_walled")?));
     let value = |name| values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone();
+    let [base, coat] = ["specular_roughness_anisotropy", "coat_roughness_anisotropy"].map(value);
+    let angle = match base.is(0.0) && coat.is(0.0) {
+        true => Term::float(0.0),
+        false => {
+            let angles =
+                [i.tangent_angle("geometry_tangent")?, i.tangent_angle("geometry_coat_tangent")?];
+            i.shared_angle([&base, &coat], angles, "geometry_coat_tangent")
+        }
+    };
+    values.push(("geometry_rotation", angle));
+    let value = |name| values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone();
     let subsurface = value("subsurface_weight");
     let is_clear = !value("transmission_weight").is(0.0);
     i.approximate_subsurface("subsurface_weight", &subsurface);
     let volume = match is_clear {
         true => i.volume(&VolumeNames {
             depth: "transmission_depth",
-            dispersion: "transmission_dispersion_scale",
             thin_walled: "geometry_thin_walled",
         })?,
         false => None,
     };
-    let emission = i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)])?;
-    Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
+    let dispersion = is_clear.then(|| {
+        let abbe_number = ("transmission_dispersion_abbe_number", 20.0);
+        i.dispersion(Some(abbe_number), Some(("transmission_dispersion_scale", 0.0)), &OPEN_PBR)
+    });
+    let emission = Some(i.emission(("emission_color", 1.0), &[("emission_luminance", 0.0)]));
+    Ok(Surface {
+        normal,
+        emission,
+        volume,
+        opacity,
+        dispersion,
+        ..Surface::library("openpbr", values)
+    })
 }

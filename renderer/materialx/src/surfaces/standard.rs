@@ -5,32 +5,22 @@
 
 use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
+use crate::scene::OPEN_PBR;
 use crate::values::{Term, Type};
 
 use Type::{Color3, Float};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.color("opacity", 1.0)?;
-    i.ignore_opacity("opacity", &opacity);
-    let emission = i.emission(("emission_color", 1.0), &[("emission", 0.0)])?;
+    let opacity = Some(i.opacity("opacity", Color3, None));
+    let emission = Some(i.emission(("emission_color", 1.0), &[("emission", 0.0)]));
     let subsurface = i.float("subsurface", 0.0)?;
     i.approximate_subsurface("subsurface", &subsurface);
-    for (anisotropy, rotation) in
-        [("specular_anisotropy", "specular_rotation"), ("coat_anisotropy", "coat_rotation")]
-    {
-        if !i.float(anisotropy, 0.0)?.is(0.0) {
-            let message = "the direction of anisotropy is the tangent";
-            i.ignore_unless(rotation, Float, 0.0, message, "no rotation")?;
-        }
-    }
     let transmission = i.float("transmission", 0.0)?;
-    let mut volume = None;
+    let (mut volume, mut dispersion) = (None, None);
     if !transmission.is(0.0) {
-        volume = i.volume(&VolumeNames {
-            depth: "transmission_depth",
-            dispersion: "transmission_dispersion",
-            thin_walled: "thin_walled",
-        })?;
+        dispersion = Some(i.dispersion(Some(("transmission_dispersion", 0.0)), None, &OPEN_PBR));
+        volume =
+            i.volume(&VolumeNames { depth: "transmission_depth", thin_walled: "thin_walled" })?;
         i.ignore_unless(
             "transmission_extra_roughness",
             Float,
@@ -41,7 +31,14 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let values = values(i, transmission, subsurface)?;
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, volume, ..Surface::library("openpbr", values) })
+    Ok(Surface {
+        normal,
+        emission,
+        volume,
+        opacity,
+        dispersion,
+        ..Surface::library("openpbr", values)
+    })
 }
 
 /// The ratio of α along both axes is 1 − a in both models. Standard surface's geometric mean of both
@@ -106,6 +103,18 @@ fn values(
     let r = roughness(i, "roughness", &r, &anisotropy)?;
     let coat_anisotropy = i.float("coat_anisotropy", 0.0)?;
     let coat_r = roughness(i, "coat_roughness", &coat_r, &coat_anisotropy)?;
+    let geometry_rotation = match anisotropy.is(0.0) && coat_anisotropy.is(0.0) {
+        true => Term::float(0.0),
+        false => {
+            let tangent = i.tangent_angle("tangent")?;
+            let mut turned = |name: &str| {
+                let rotation = i.float(name, 0.0)?;
+                i.turned_angle(name, &tangent, &rotation, -1.0)
+            };
+            let angles = [turned("specular_rotation")?, turned("coat_rotation")?];
+            i.shared_angle([&anisotropy, &coat_anisotropy], angles, "coat_rotation")
+        }
+    };
     let (ior, coat_ior) = (i.float("specular_IOR", 1.5)?, i.float("coat_IOR", 1.5)?);
     // OpenPBR's index of the base is relative to the coat, and widened by it: x with
     // mix(x, x/c, weight) = n.
@@ -156,6 +165,7 @@ fn values(
         ("thin_film_weight", has_film),
         ("thin_film_thickness", thickness),
         ("thin_film_ior", i.float("thin_film_IOR", 1.5)?),
+        ("geometry_rotation", geometry_rotation),
         ("geometry_thin_walled", i.boolean("thin_walled")?),
     ])
 }

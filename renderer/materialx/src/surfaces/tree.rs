@@ -3,7 +3,7 @@
 //! Each BSDF is one `let` of `fn brdf`, and its inputs are members of `Material`. Directions are
 //! sampled from bounds.
 
-use super::{Code, Inputs, Surface};
+use super::{Code, EmissionInputs, Inputs, Surface, hair, tangents};
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
@@ -92,8 +92,7 @@ struct Tree<'g, 'd> {
 
 /// Converts a node `surface`.
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.float("opacity", 1.0)?;
-    i.ignore_opacity("opacity", &opacity);
+    let opacity = Some(i.opacity("opacity", Float, None));
     let message = "what transmits light bounds a volume";
     i.ignore_unless("thin_walled", Type::Boolean, 0.0, message, "a volume")?;
     let (scope, node) = (i.scope, i.node);
@@ -101,6 +100,14 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         None => None,
         Some(input) => emission(i, scope, input)?,
     };
+    if let Some(input) = i.g.document.input(node, "bsdf")
+        && let Some((scope, node)) = i.g.source(scope, input)?
+        && i.g.document.category(node) == hair::CATEGORY
+    {
+        let (text, values) = hair::shader(&mut Inputs { g: &mut *i.g, scope, node })?;
+        let (code, normal, volume) = (Code::Tree(text), None, None);
+        return Ok(Surface { code, values, normal, emission, volume, opacity, dispersion: None });
+    }
     let mut tree = Tree {
         g: &mut *i.g,
         values: vec![],
@@ -120,18 +127,25 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     }
     let normal = tree.normal()?;
     let code = Code::Tree(tree.text(&root));
-    Ok(Surface { code, values: tree.values, normal, emission, volume: None })
+    Ok(Surface {
+        code,
+        values: tree.values,
+        normal,
+        emission,
+        volume: None,
+        opacity,
+        dispersion: None,
+    })
 }
 
 /// The emission of an EDF.
-fn emission(
-    i: &mut Inputs,
-    scope: Scope,
-    input: Id,
-) -> Result<Option<crate::scene::Emission>, Error> {
+fn emission(i: &mut Inputs, scope: Scope, input: Id) -> Result<Option<EmissionInputs>, Error> {
     let Some((scope, node)) = i.g.source(scope, input)? else { return Ok(None) };
     match i.g.document.category(node) {
-        "uniform_edf" => Inputs { g: &mut *i.g, scope, node }.emission(("color", 1.0), &[]),
+        "uniform_edf" => {
+            let (color, factors) = (("color", 1.0), &[][..]);
+            Ok(Some(EmissionInputs { scope, node, color, factors, has_prefix: true }))
+        }
         _ => {
             let label = i.g.document.label(node);
             i.g.warn(node, format!("the emission of {label} is not supported"), "no emission");
@@ -191,7 +205,7 @@ impl<'d> Tree<'_, 'd> {
                 let Some((_, function, inputs)) = lobe else {
                     let known: Vec<_> = LOBES.iter().map(|(name, ..)| *name).collect();
                     let help = match category {
-                        "chiang_hair_bsdf" => "use pbrt's \"hair\"".into(),
+                        hair::CATEGORY => "connect it to the surface, without other BSDFs".into(),
                         _ => format!("use dielectric_bsdf, {}", known.join(", ")),
                     };
                     return Err(document.error(node, format!("{label} is not supported"), help));
@@ -257,8 +271,9 @@ impl<'d> Tree<'_, 'd> {
         function: &str,
         inputs: &[Input],
     ) -> Result<String, Error> {
-        let mut arguments = vec!["d".to_owned()];
+        let mut arguments = vec![self.directions(scope, node, inputs)?];
         for input in inputs {
+            self.g.check_type(node, input.0, input.1);
             arguments.push(self.member(scope, node, *input)?);
         }
         for (name, value, message) in IGNORED {
@@ -270,7 +285,8 @@ impl<'d> Tree<'_, 'd> {
         }
         let mut known: Vec<&str> = inputs.iter().map(|(name, ..)| *name).collect();
         known.extend(IGNORED.iter().map(|(name, ..)| *name));
-        super::warn_of_unknown_inputs(self.g, node, &format!("{} {OTHERS}", known.join(" ")));
+        known.extend(OTHERS.split(' '));
+        self.g.warn_of_unknown_inputs(node, &known);
         if let Some(mode) =
             self.g.string(scope, node, "mode")?.filter(|(_, mode)| *mode == "zeltner")
         {
@@ -282,6 +298,34 @@ impl<'d> Tree<'_, 'd> {
         });
         self.normals.push(normal.map(|input| (scope, input)));
         Ok(format!("{function}({})", arguments.join(", ")))
+    }
+
+    /// The directions for a BSDF: with a tangent of its own, they are turned.
+    fn directions(&mut self, scope: Scope, node: Id, inputs: &[Input]) -> Result<String, Error> {
+        let unturned = "d".to_owned();
+        let (name, ..) = ALPHA;
+        if !inputs.contains(&ALPHA) {
+            return Ok(unturned);
+        }
+        let roughness = self.g.evaluate_isolated(|g| g.input(scope, node, name, Vector2)).0?;
+        let is_isotropic = |term: &Term| term.constant.as_ref().is_some_and(|c| c[0] == c[1]);
+        if roughness.as_ref().is_none_or(is_isotropic) {
+            return Ok(unturned);
+        }
+        let angle = tangents::angle(self.g, scope, node, "tangent")?;
+        if angle.is(0.0) {
+            return Ok(unturned);
+        }
+        let owner = self.g.document.name(node).to_owned();
+        let member = self.g.names.parameter(&format!("{owner}_rotation"));
+        self.members += &format!(
+            "    /// Angle from the x axis to the tangent. range: [-7, 7], default: 0\n    \
+             {member}: f32,\n"
+        );
+        self.values.push((member.clone().into(), angle));
+        let name = self.g.names.unique(&format!("{owner}_directions"));
+        self.statements.push(format!("let {name} = mx_turned(d, m.{member});"));
+        Ok(name)
     }
 
     /// An input as a member of `Material`.

@@ -5,8 +5,7 @@ use crate::error::Error;
 use crate::values::{Term, Type};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let opacity = i.float("opacity", 1.0)?;
-    i.ignore_opacity("opacity", &opacity);
+    let opacity = Some(i.opacity("opacity", Type::Float, None));
     i.ignore_unless(
         "transmission",
         Type::Float,
@@ -14,7 +13,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         "an unlit surface transmits no light",
         "an opaque surface",
     )?;
-    let emission = i.emission(("emission_color", 1.0), &[("emission", 1.0)])?;
+    let emission = Some(i.emission(("emission_color", 1.0), &[("emission", 1.0)]));
     let values = vec![("base_weight", Term::float(0.0)), ("specular_weight", Term::float(0.0))];
-    Ok(Surface { emission, ..Surface::library("openpbr", values) })
+    Ok(Surface { emission, opacity, ..Surface::library("openpbr", values) })
 }

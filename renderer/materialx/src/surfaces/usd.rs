@@ -7,7 +7,7 @@ use crate::values::{Term, Type};
 use Type::{Color3, Float};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
-    let emission = i.emission(("emissiveColor", 0.0), &[])?;
+    let emission = Some(i.emission(("emissiveColor", 0.0), &[]));
     i.ignore_unless(
         "displacement",
         Float,
@@ -16,15 +16,15 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         "no displacement; give the shape a \"displacement\"",
     )?;
     let opacity = i.float("opacity", 1.0)?;
-    let mode = i.get("opacityMode", Type::Integer, &[0.0])?;
-    let threshold = i.float("opacityThreshold", 0.0)?;
+    let mode = i.constant("opacityMode", Type::Integer, 0.0)?;
+    let threshold = i.constant("opacityThreshold", Float, 0.0)?;
+    let is_glass = mode == 0.0 && threshold == 0.0;
+    let cutout = (!is_glass)
+        .then(|| i.opacity("opacity", Float, Some(threshold).filter(|&threshold| threshold > 0.0)));
     // What is transparent refracts light; with a threshold or as `presence`, it is cut out.
-    let transmission = match mode.is(0.0) && threshold.is(0.0) {
+    let transmission = match is_glass {
         true => i.combine("transmission", Float, &[&opacity], "1.0 - {0}", |v| 1.0 - v[0])?,
-        false => {
-            i.ignore_opacity("opacity", &opacity);
-            Term::float(0.0)
-        }
+        false => Term::float(0.0),
     };
     let diffuse = i.get("diffuseColor", Color3, &[0.18])?;
     let white = Term::constant(Color3, &[1.0]);
@@ -68,5 +68,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
     ];
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, ..Surface::library("gltf", values) })
+    Ok(Surface { normal, emission, opacity: cutout, ..Surface::library("gltf", values) })
 }

@@ -3,28 +3,32 @@
 use super::{convert, inputs};
 use crate::{Error, Material};
 use lightbound_shader::bounding::{Frame, Integrand};
-use lightbound_shader::{Settings, SurfaceSides, interpreter};
+use lightbound_shader::{Parameter, Settings, SurfaceSides, interpreter};
 
 /// A tree of BSDFs that is the surface of the only material.
-fn tree(nodes: &str) -> Result<Material, Error> {
+pub(super) fn tree(nodes: &str) -> Result<Material, Error> {
     convert(&format!(
         "<materialx>{nodes}<surface name=\"s\" type=\"surfaceshader\">\
          <input name=\"bsdf\" type=\"BSDF\" nodename=\"root\"/></surface></materialx>"
     ))
 }
 
-/// s for directions.
-fn reflected(material: &Material, wi: [f32; 3], wo: [f32; 3]) -> [f32; 3] {
+/// s for directions, at the texture coordinates (0.5, 0.5).
+pub(super) fn reflected(material: &Material, wi: [f32; 3], wo: [f32; 3]) -> [f32; 3] {
     let shader = &material.shader;
     let integrand = Integrand::new(shader, &Settings::default(), Frame::Local).unwrap().bounded();
-    let defaults = shader.members().iter().flat_map(|member| member.default.clone().unwrap());
+    let values = |parameter: &Parameter| match parameter.name.as_str() {
+        "uv" => vec![0.5; 2],
+        _ => parameter.default.clone().unwrap(),
+    };
+    let defaults = shader.parameters().iter().flat_map(values);
     let words: Vec<u32> =
         wi.into_iter().chain(wo).chain(defaults.map(|x| x as f32)).map(f32::to_bits).collect();
     let outputs = interpreter::run(&integrand, &[], &words, 1).unwrap();
     [0, 1, 2].map(|k| f32::from_bits(outputs[k]))
 }
 
-const LEVEL: [[f32; 3]; 2] = [[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]];
+pub(super) const LEVEL: [[f32; 3]; 2] = [[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]];
 
 #[test]
 fn trees_of_bsdfs_are_shaders() {
@@ -118,7 +122,7 @@ fn trees_transmit_and_have_definitions() {
     .unwrap();
     assert!(defined.text.contains("default: 0.9"), "{}", defined.text);
     for (nodes, message) in [
-        ("<chiang_hair_bsdf name=\"root\" type=\"BSDF\"/>", "is not supported"),
+        ("<absorption_vdf name=\"root\" type=\"BSDF\"/>", "is not supported"),
         (
             "<add name=\"root\" type=\"BSDF\"><input name=\"in1\" type=\"BSDF\" \
              nodename=\"root\"/></add>",

@@ -39,15 +39,17 @@ impl Builder<'_> {
             let error = entity.error("the name of an attribute of vertices is missing");
             return Err(error.help("give \"string attribute\", such as \"color\" or \"uv1\""));
         };
+        self.attribute_named(name).ok_or_else(|| too_many_attributes(entity))
+    }
+
+    /// Returns the number of an attribute that a texture reads; `None` if there are too many.
+    pub(super) fn attribute_named(&mut self, name: &str) -> Option<AttributeId> {
         let Attributes(names) = &mut self.attributes;
         let position = names.iter().position(|other| other == name).unwrap_or_else(|| {
             names.push(name.into());
             names.len() - 1
         });
-        AttributeId::new(position).ok_or_else(|| {
-            let message = format!("textures read more than {} attributes", AttributeId::COUNT);
-            entity.param_error("attribute", message).help("use fewer attributes of vertices")
-        })
+        AttributeId::new(position)
     }
 
     /// Reads the attributes of a mesh from parameters: `vertex_` and the name, with a value for each
@@ -126,6 +128,12 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// The error of an entity that reads one attribute too many.
+pub(super) fn too_many_attributes(entity: &Entity) -> SceneError {
+    let message = format!("textures read more than {} attributes of vertices", AttributeId::COUNT);
+    entity.error(message).help("use fewer attributes of vertices")
 }
 
 /// Returns the attributes that textures of a material read without a default.

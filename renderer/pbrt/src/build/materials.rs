@@ -30,6 +30,8 @@ pub(super) struct Materials {
     media: Vec<Option<u32>>,
     /// The light that each material emits.
     emissions: Vec<Option<SurfaceEmission>>,
+    /// The opacity of shapes with each material; `None` is 1.
+    opacities: Vec<Option<Param>>,
 }
 
 /// The light that the fronts of surfaces with a material emit.
@@ -47,6 +49,8 @@ pub(super) struct DocumentMaterial {
     /// Index of the medium below the surface.
     pub medium: Option<u32>,
     pub emission: Option<SurfaceEmission>,
+    /// Opacity of shapes; `None` is 1.
+    pub opacity: Option<Param>,
 }
 
 impl Materials {
@@ -56,6 +60,7 @@ impl Materials {
         self.names.push("interface".into());
         self.media.push(None);
         self.emissions.push(None);
+        self.opacities.push(None);
         self.materials.len() as u32 - 1
     }
 
@@ -65,6 +70,11 @@ impl Materials {
             Material::Mix { materials: [a, b], .. } => self.medium(*a).or_else(|| self.medium(*b)),
             _ => self.media[material as usize],
         }
+    }
+
+    /// Returns the opacity of shapes with a material; `None` is 1.
+    pub fn opacity(&self, material: u32) -> Option<&Param> {
+        self.opacities[material as usize].as_ref()
     }
 
     /// Returns the light that surfaces with a material emit.
@@ -121,10 +131,11 @@ impl Builder<'_> {
         };
         let index: Vec<_> = d.materials.iter().map(&mut assign_index).collect();
         let (materials, names) = (Vec::new(), Vec::new());
-        let (media, emissions) = (Vec::new(), Vec::new());
-        let mut all = Materials { materials, names, index, interface: None, media, emissions };
+        let (media, emissions, opacities) = (Vec::new(), Vec::new(), Vec::new());
+        let interface = None;
+        let mut all = Materials { materials, names, index, interface, media, emissions, opacities };
         for m in &d.materials {
-            let (mut medium, mut emission) = (None, None);
+            let (mut medium, mut emission, mut opacity) = (None, None, None);
             let material = match m.entity.name.as_str() {
                 "subsurface" => {
                     let (material, below) = self.subsurface(&m.entity, m.name.as_deref())?;
@@ -135,7 +146,7 @@ impl Builder<'_> {
                 "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
                 "materialx" => {
                     let found = self.materialx(&m.entity, m.name.as_deref())?;
-                    (medium, emission) = (found.medium, found.emission);
+                    (medium, emission, opacity) = (found.medium, found.emission, found.opacity);
                     Some(found.material)
                 }
                 _ => self.material(&m.entity)?,
@@ -144,6 +155,7 @@ impl Builder<'_> {
                 all.materials.push(material);
                 all.media.push(medium);
                 all.emissions.push(emission);
+                all.opacities.push(opacity);
                 let in_document = match m.entity.name.as_str() {
                     "materialx" => m.entity.params.string("material")?,
                     _ => None,
@@ -171,6 +183,13 @@ impl Builder<'_> {
             if materials.iter().any(is_emitting) {
                 let message = "a \"mix\" does not emit the light of its materials";
                 self.warn(&m.entity, message, "no emission; give the shape an AreaLightSource")?;
+            }
+            let is_clear = |&index: &u32| {
+                all.opacities.get(index as usize).is_some_and(|opacity| opacity.is_some())
+            };
+            if materials.iter().any(is_clear) {
+                let message = "a \"mix\" does not have the opacity of its materials";
+                self.warn(&m.entity, message, "an opaque surface; give the shape an \"alpha\"")?;
             }
         }
         let separates_media = |shape: &ShapeEntity| {
@@ -626,6 +645,10 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
+    /// A smooth surface.
+    pub const SMOOTH: Alpha =
+        Alpha { x: Param::Constant(Vec3::ZERO), y: Param::Constant(Vec3::ZERO) };
+
     /// Returns whether the surface is perfectly smooth everywhere.
     fn is_smooth(&self) -> bool {
         let smooth = |p: &Param| matches!(p, Param::Constant(alpha) if alpha.x < MIN_ALPHA);

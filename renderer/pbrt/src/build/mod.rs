@@ -26,6 +26,7 @@ mod subsurface;
 #[cfg(test)]
 mod support;
 mod textures;
+mod udim;
 mod value_checks;
 
 use super::describe::{Description, describe};

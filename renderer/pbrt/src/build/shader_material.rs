@@ -49,17 +49,33 @@ pub(super) struct ShaderValues {
 }
 
 impl ShaderValues {
-    /// Sets a parameter with one component, unless the entity sets it.
-    pub fn set_default(&mut self, shader_use: &ShaderUse, name: &str, value: f64) {
+    /// Returns the components of a parameter that is constant.
+    pub fn constant(&self, shader_use: &ShaderUse, name: &str) -> Option<&[f64]> {
+        let settable = shader_use.shader.settable();
+        let index = settable.iter().position(|parameter| parameter.name == name)?;
+        match &self.settings[index] {
+            Setting::Constant(components) => Some(components),
+            Setting::Varying(_) => None,
+        }
+    }
+
+    /// Sets a parameter, unless the entity sets it.
+    pub fn set_default(&mut self, shader_use: &ShaderUse, name: &str, value: Setting) {
         let settable = shader_use.shader.settable();
         let index = settable.iter().position(|parameter| parameter.name == name);
         if shader_use.entity.params.find(name).is_none() {
-            self.settings[index.expect("the shader has it")] = Setting::Constant(vec![value]);
+            self.settings[index.expect("the shader has it")] = value;
         }
     }
 }
 
-impl ShaderUse<'_> {
+impl<'a> ShaderUse<'a> {
+    /// Another shader with parameters of the same entity.
+    pub fn with_shader(&self, shader: Shader) -> ShaderUse<'a> {
+        let ShaderUse { entity, index, ref label, .. } = *self;
+        ShaderUse { entity, index, shader: Arc::new(shader), label: label.clone() }
+    }
+
     /// Creates an error at a parameter of the material.
     pub fn error(&self, param: &Param, message: &str) -> SceneError {
         SceneError::at(
@@ -317,19 +333,21 @@ impl Builder<'_> {
         };
         let shader_use = self.shader_use(entity, file, label, ShaderKind::Brdf, &RESERVED)?;
         let values = self.shader_values(&shader_use)?;
-        self.finish_material(&shader_use, values)
+        self.finish_material(&shader_use, values, &[])
     }
 
-    /// Builds a material of a shader and its values, with a bump map.
+    /// Builds a material of a shader and its values, with a bump map. `others` are parameters of
+    /// the entity itself.
     pub(super) fn finish_material(
         &mut self,
         shader_use: &ShaderUse,
         values: ShaderValues,
+        others: &[&str],
     ) -> Result<Material, SceneError> {
         let entity = shader_use.entity;
         let given =
             self.bump_map(entity, |name| shader_use.names().any(|declared| declared == name))?;
-        check_unused(&[shader_use], &[])?;
+        check_unused(&[shader_use], others)?;
         let bump = match (given, self.shader_normal(shader_use, &values)?) {
             (given, None) => given,
             (None, computed) => computed,
@@ -503,7 +521,7 @@ impl Builder<'_> {
     }
 
     /// Returns the setting of a parameter.
-    fn setting(
+    pub(super) fn setting(
         &mut self,
         shader_use: &ShaderUse,
         parameter: &Parameter,

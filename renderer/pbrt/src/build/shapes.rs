@@ -318,7 +318,12 @@ impl Builder<'_> {
         // Shapes in objects may have a name, too; it has no effect.
         shape_name(entity)?;
         let render_from_shape = transform(entity, ctm)?;
-        let alpha = self.alpha(entity)?;
+        let of_shape = self.alpha(entity)?;
+        let of_material = materials.index[s.material].and_then(|index| materials.opacity(index));
+        let alpha = match entity.params.find("alpha") {
+            Some(_) => of_shape,
+            None => of_material.cloned(),
+        };
         let shapes = match entity.name.as_str() {
             "plymesh" => self.plymesh(s, &render_from_shape, context)?,
             "trianglemesh" => vec![self.trianglemesh(s, &render_from_shape, context)?],

@@ -166,7 +166,7 @@ impl Builder<'_> {
                 let id = self.attribute(entity)?;
                 match value(self, "default", 1.0)? {
                     Param::Constant(default) => {
-                        Texture::Attribute { id, default: is_given.then_some(default) }
+                        Texture::Attribute { id, default, is_required: !is_given }
                     }
                     Param::Texture(_) => {
                         let error = entity.param_error("default", "the default is a texture");

@@ -234,6 +234,7 @@ pub(super) const CASES: &[Case] = &[
             ("base_diffuse_roughness", &[0.7]),
             ("base_metalness", &[0.4]),
             ("specular_roughness_anisotropy", &[0.6]),
+            ("geometry_rotation", &[0.6]),
             ("specular_color", &[0.9, 1.0, 0.8]),
             ("coat_weight", &[0.8]),
             ("coat_roughness", &[0.4]),

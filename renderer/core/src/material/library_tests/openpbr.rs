@@ -1,7 +1,7 @@
 //! Compares `openpbr` with MaterialX, and tests that it conserves energy.
 
 use super::cases::Case;
-use super::{ANGLES, TestMaterial, mean_and_deviation, stratified};
+use super::{ANGLES, ScatterSample, TestMaterial, mean_and_deviation, stratified};
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec3, vec2, vec3};
 use std::f64::consts::PI;
@@ -158,4 +158,40 @@ fn clear_surfaces_reflect_like_black_ones() {
         [opaque, clear, black].map(|material| material.evaluate(&DIRECTIONS)[0].s);
     assert_eq!(clear, black);
     assert!(clear.max_element() < opaque.min_element());
+}
+
+#[test]
+fn rotation_turns_the_anisotropy() {
+    let turn = |v: Vec3| {
+        let (s, c) = 0.7f32.sin_cos();
+        vec3(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
+    };
+    let turned = material(&[
+        ("base_metalness", &[0.5]),
+        ("specular_roughness_anisotropy", &[0.8]),
+        ("coat_weight", &[0.5]),
+        ("coat_roughness", &[0.4]),
+        ("coat_roughness_anisotropy", &[0.7]),
+        ("geometry_rotation", &[0.7]),
+    ]);
+    let straight = material(&[
+        ("base_metalness", &[0.5]),
+        ("specular_roughness_anisotropy", &[0.8]),
+        ("coat_weight", &[0.5]),
+        ("coat_roughness", &[0.4]),
+        ("coat_roughness_anisotropy", &[0.7]),
+    ]);
+    let directions = DIRECTIONS.map(|(wi, wo)| (turn(wi), turn(wo)));
+    let [a, b, other] = [
+        turned.evaluate(&DIRECTIONS),
+        straight.evaluate(&directions),
+        straight.evaluate(&DIRECTIONS),
+    ];
+    for (a, b) in a.iter().zip(&b) {
+        assert!((a.s - b.s).abs().max_element() < 1e-4 * b.s.max_element(), "{a:?} {b:?}");
+    }
+    let differs = |(a, other): (&ScatterSample, &ScatterSample)| {
+        (a.s - other.s).abs().max_element() > 1e-2 * a.s.max_element()
+    };
+    assert!(a.iter().zip(&other).any(differs), "{a:?} {other:?}");
 }

@@ -3,6 +3,11 @@
 //! A node is evaluated in a scope, its graph, or its graph as the definition of another node. Each
 //! node becomes one `let`, the first time that it is used.
 
+mod checks;
+mod parameters;
+
+pub(crate) use parameters::{Origin, Parameter, one_line};
+
 use crate::colour::{self, ColourSpace};
 use crate::document::{Document, Id};
 use crate::error::{Error, Warning};
@@ -43,21 +48,13 @@ pub(crate) struct Graph<'d> {
     pub statements: Vec<String>,
     pub names: Names,
     pub textures: Vec<Texture>,
-    /// Inputs of graphs, which are parameters of the program.
+    /// Inputs of graphs and attributes of vertices, which are parameters of the program.
     pub parameters: Vec<Parameter>,
     pub warnings: Vec<Warning>,
+    /// The texture coordinates of the point where nodes are evaluated.
+    pub uv: String,
     /// Whether directions are in the shading frame, in the function of a normal.
     pub in_shading_frame: bool,
-}
-
-/// An input of a graph as a parameter of the program.
-#[derive(Clone, Debug)]
-pub(crate) struct Parameter {
-    input: Id,
-    pub name: String,
-    pub default: Term,
-    pub range: Option<[f64; 2]>,
-    pub meaning: String,
 }
 
 /// Nodes in a chain, each connected to the next.
@@ -79,6 +76,7 @@ impl<'d> Graph<'d> {
             textures: Vec::new(),
             parameters: Vec::new(),
             warnings: Vec::new(),
+            uv: "p.uv".into(),
             in_shading_frame: false,
         }
     }
@@ -89,6 +87,32 @@ impl<'d> Graph<'d> {
         self.names.next_function();
         self.in_shading_frame = in_shading_frame;
         std::mem::take(&mut self.statements)
+    }
+
+    /// Removes the last statements, and what is known of nodes.
+    pub fn discard_statements(&mut self, start: usize) {
+        self.statements.truncate(start);
+        self.values.clear();
+    }
+
+    /// Evaluates something at other texture coordinates.
+    pub fn at_uv<T>(&mut self, uv: String, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let values = std::mem::take(&mut self.values);
+        let outside = std::mem::replace(&mut self.uv, uv);
+        let result = evaluate(self);
+        self.uv = outside;
+        self.values = values;
+        result
+    }
+
+    /// Evaluates something with directions in the shading frame.
+    pub fn in_shading_frame<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let values = std::mem::take(&mut self.values);
+        let outside = std::mem::replace(&mut self.in_shading_frame, true);
+        let result = evaluate(self);
+        self.in_shading_frame = outside;
+        self.values = values;
+        result
     }
 
     /// Evaluates something without changing the program. Returns the result, and the statements and
@@ -207,7 +231,7 @@ impl<'d> Graph<'d> {
         let term = if let Some(name) = attribute("interfacename") {
             return self.interface(scope, input, name);
         } else if let Some(name) = attribute("nodegraph") {
-            let graph = document.child(document.root(), name);
+            let graph = self.child(document.root(), name);
             let graph = graph.filter(|&graph| document.category(graph) == "nodegraph");
             self.graph_output(graph.ok_or_else(|| missing("nodegraph", name))?, output, input)?
         } else if let Some(name) = attribute("nodename") {
@@ -215,7 +239,7 @@ impl<'d> Graph<'d> {
                 "output" => document.container(input),
                 _ => document.container(self.owner(input)),
             };
-            let node = document.child(owner, name).ok_or_else(|| missing("node", name))?;
+            let node = self.child(owner, name).ok_or_else(|| missing("node", name))?;
             self.node(scope, node, output, input)?
         } else if let (Some(name), None) = (attribute("output"), attribute("value")) {
             let found = document.child(document.root(), name);
@@ -269,12 +293,17 @@ impl<'d> Graph<'d> {
     /// The type that an element declares.
     pub fn declared_type(&self, id: Id) -> Result<Type, Error> {
         let document = self.document;
-        let name = document.attribute(id, "type").unwrap_or("no type");
+        let name = document.attribute(id, "type").unwrap_or_default();
         Type::parse(name).ok_or_else(|| {
+            let label = document.label(id);
+            let message = match document.attribute(id, "type") {
+                None => format!("{label} has no type"),
+                Some(name) => format!("{label} has the type \"{name}\", which has no values here"),
+            };
             document.error(
                 id,
-                format!("{} has {name}, which has no values here", document.label(id)),
-                "use a type of numbers, such as float, color3 or vector2",
+                message,
+                "use float, integer, boolean, a color, a vector or a matrix, such as color3",
             )
         })
     }
@@ -352,38 +381,6 @@ impl<'d> Graph<'d> {
         }
     }
 
-    /// The value of an input of a graph, as a parameter of the program.
-    fn parameter(&mut self, input: Id) -> Result<Option<Term>, Error> {
-        let document = self.document;
-        let Some(text) = document.attribute(input, "value") else { return Ok(None) };
-        let default = self.value(input, text)?;
-        let ty = default.ty;
-        if ty.is_matrix() {
-            return Ok(Some(default));
-        }
-        if let Some(known) = self.parameters.iter().find(|known| known.input == input) {
-            return Ok(Some(Term::expression(ty, format!("m.{}", known.name))));
-        }
-        let limit = |name| {
-            let limits = parse_value(ty, document.attribute(input, name)?).ok()?;
-            limits.iter().all(|&x| x == limits[0]).then_some(limits[0])
-        };
-        let range = match (limit("uimin"), limit("uimax")) {
-            (Some(low), Some(high)) => Some([low, high]),
-            _ => None,
-        };
-        let values = default.constant.as_ref().expect("it has a value");
-        let range = range.filter(|[low, high]| {
-            low < high && ty != Type::Boolean && values.iter().all(|x| (low..=high).contains(&x))
-        });
-        let title = document.attribute(input, "uiname").unwrap_or_else(|| document.name(input));
-        let meaning = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let name = self.names.parameter(document.name(input));
-        let term = Term::expression(ty, format!("m.{name}"));
-        self.parameters.push(Parameter { input, name, default, range, meaning });
-        Ok(Some(term))
-    }
-
     /// The scope of a graph that is not the definition of a node.
     pub fn graph_scope(&mut self, graph: Id) -> Scope {
         self.scope((TOP, graph), Interface::Graph(graph))
@@ -429,7 +426,7 @@ impl<'d> Graph<'d> {
             }
             let output = attribute("output").unwrap_or("out");
             if let Some(name) = attribute("nodegraph") {
-                let graph = document.child(document.root(), name);
+                let graph = self.child(document.root(), name);
                 let graph = graph.ok_or_else(|| missing("nodegraph", name))?;
                 at = self.find_output(graph, output, at)?;
                 scope = self.graph_scope(graph);
@@ -440,7 +437,7 @@ impl<'d> Graph<'d> {
                 "output" => document.container(at),
                 _ => document.container(self.owner(at)),
             };
-            let node = document.child(owner, name).ok_or_else(|| missing("node", name))?;
+            let node = self.child(owner, name).ok_or_else(|| missing("node", name))?;
             match (document.category(node), document.input(node, "in")) {
                 ("output", _) => at = node,
                 ("dot", Some(input)) => at = input,
@@ -461,6 +458,7 @@ impl<'d> Graph<'d> {
         output: &str,
     ) -> Result<Option<(Scope, Id)>, Error> {
         let Some((definition, graph)) = self.definition(node)? else { return Ok(None) };
+        self.check_inputs(node, definition);
         let interface = Interface::Node { scope, node, definition };
         let inner = self.scope((scope, node), interface);
         Ok(Some((inner, self.find_output(graph, output, node)?)))
@@ -541,10 +539,12 @@ impl<'d> Graph<'d> {
             _ => {}
         }
         if let Some((definition, graph)) = self.definition(node)? {
+            self.check_inputs(node, definition);
             let interface = Interface::Node { scope, node, definition };
             let inner = self.scope((scope, node), interface);
             return self.output(inner, graph, output, user);
         }
+        self.warn_of_duplicate_inputs(node);
         nodes::evaluate(self, scope, node, output)
     }
 
@@ -593,18 +593,7 @@ impl<'d> Graph<'d> {
 
     /// Adds a `let` for an expression, named like a node.
     pub fn bind(&mut self, node: Id, ty: Type, expression: String) -> Result<Term, Error> {
-        if self.statements.len() == MAX_STATEMENTS {
-            return Err(self.document.error(
-                node,
-                format!(
-                    "the graph has more than {MAX_STATEMENTS} nodes, with those of definitions"
-                ),
-                "simplify the graph",
-            ));
-        }
-        let name = self.names.unique(self.document.name(node));
-        self.statements.push(format!("let {name} = {expression};"));
-        Ok(Term::expression(ty, name))
+        self.bind_named(self.document.name(node), node, ty, expression)
     }
 
     /// As `bind`, for a part of a node, which its name says.
@@ -615,15 +604,37 @@ impl<'d> Graph<'d> {
         ty: Type,
         expression: String,
     ) -> Result<Term, Error> {
-        let name = self.names.unique(&format!("{}_{part}", self.document.name(node)));
+        self.bind_named(&format!("{}_{part}", self.document.name(node)), node, ty, expression)
+    }
+
+    fn bind_named(
+        &mut self,
+        like: &str,
+        node: Id,
+        ty: Type,
+        expression: String,
+    ) -> Result<Term, Error> {
+        if self.statements.len() == MAX_STATEMENTS {
+            return Err(self.document.error(
+                node,
+                format!(
+                    "the graph has more than {MAX_STATEMENTS} nodes, with those of definitions"
+                ),
+                "simplify the graph",
+            ));
+        }
+        let name = self.names.unique(like);
         self.statements.push(format!("let {name} = {expression};"));
         Ok(Term::expression(ty, name))
     }
 
     /// Adds an image, and returns its name in the program. Nodes share equal ones.
     pub fn texture(&mut self, node: Id, texture: Texture) -> String {
-        let same =
-            |other: &&Texture| Texture { name: String::new(), ..(*other).clone() } == texture;
+        let unnamed = |other: &Texture| {
+            let tiles = other.tiles.as_ref().map(|_| String::new());
+            Texture { name: String::new(), tiles, ..other.clone() }
+        };
+        let same = |other: &&Texture| unnamed(other) == texture;
         if let Some(known) = self.textures.iter().find(same) {
             return known.name.clone();
         }
@@ -631,7 +642,8 @@ impl<'d> Graph<'d> {
         let stem = stem.split('.').next().unwrap_or_default();
         let like = if stem.is_empty() { self.document.name(node) } else { stem };
         let name = self.names.unique_with(like, "_sampler");
-        self.textures.push(Texture { name: name.clone(), ..texture });
+        let tiles = texture.tiles.is_some().then(|| self.tiles(&name));
+        self.textures.push(Texture { name: name.clone(), tiles, ..texture });
         name
     }
 }

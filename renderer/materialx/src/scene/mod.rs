@@ -1,5 +1,15 @@
 //! Scene-level properties of a surface: its emission and interior medium.
 
+mod dispersion;
+mod opacity;
+mod program;
+
+pub use dispersion::ClearGlass;
+pub(crate) use dispersion::{GLTF, OPEN_PBR};
+pub use opacity::{Channel, Opacity, OpacityValue};
+pub(crate) use program::{SceneInputs, scene_program};
+pub use program::{SceneProgram, SceneProperties};
+
 use crate::error::Warning;
 use crate::textures::Texture;
 
@@ -10,8 +20,6 @@ pub struct Emission {
     pub radiance: [f64; 3],
     /// An image that scales it, at the texture coordinates of the surface.
     pub image: Option<Texture>,
-    /// The warning where surfaces with the material do not emit light.
-    pub warning: Warning,
 }
 
 /// A homogeneous volume.
@@ -27,6 +35,17 @@ pub struct Volume {
     /// it is not 0, the surface does not colour light.
     pub depth: (&'static str, f64),
     /// The warning where the volume is not rendered, and the surface colours light instead.
+    pub warning: Warning,
+}
+
+/// How the index of refraction depends on the wavelength.
+#[derive(Clone, Debug)]
+pub struct Dispersion {
+    /// (n − 1) at the helium d line, divided by the difference between the F and C lines.
+    pub abbe_number: f64,
+    /// When the material is a dielectric that disperses light.
+    pub glass: &'static ClearGlass,
+    /// The warning where light does not disperse.
     pub warning: Warning,
 }
 

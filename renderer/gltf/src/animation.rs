@@ -16,8 +16,8 @@ pub(crate) struct Pose {
     pub weights: Option<Vec<f32>>,
 }
 
-/// Returns the poses of all nodes when the shutter opens and when it closes; none without options of
-/// animations.
+/// Returns the poses of all nodes when the shutter opens and when it closes; none without options
+/// of animations.
 pub(crate) fn poses(document: &Document, options: &Options) -> Result<[Vec<Pose>; 2], SceneError> {
     let option = match options {
         Options { time: Some(_), .. } => "--time",
@@ -61,8 +61,8 @@ fn find(document: &Document, name: Option<&str>, option: &str) -> Result<usize, 
     })
 }
 
-/// Evaluates an animation at two times in seconds, and returns the poses of all nodes at both. Before
-/// the first and after the last keyframe, it rests.
+/// Evaluates an animation at two times in seconds, and returns the poses of all nodes at both.
+/// Before the first and after the last keyframe, it rests.
 fn evaluate(
     document: &Document,
     index: usize,
@@ -180,8 +180,8 @@ impl<'a> Curve<'a> {
         if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 }
     }
 
-    /// Returns the values when the shutter opens and closes. Steps do not move: a jump is not smeared
-    /// over the time that the shutter is open.
+    /// Returns the values when the shutter opens and closes. Steps do not move: a jump is not
+    /// smeared over the time that the shutter is open.
     fn at_both(&self, [open, close]: [f64; 2]) -> [Vec<f64>; 2] {
         let close = if self.interpolation == Interpolation::Step { open } else { close };
         [open, close].map(|time| self.at(time))

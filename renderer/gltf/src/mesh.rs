@@ -82,7 +82,15 @@ pub(crate) fn read(
     }
     let attribute = |name: &str| primitive.attributes.get(name).copied();
     let user = |attribute: &str| format!("{attribute} of {name}");
-    let Some(accessor) = attribute("POSITION") else { return Ok(None) };
+    let Some(accessor) = attribute("POSITION") else {
+        let message = format!("{}: {name} has no POSITION", document.path.display());
+        diagnostics.warn(None, message, "it is ignored")?;
+        return Ok(None);
+    };
+    // Morph targets may be the only data of a mesh.
+    if primitive.targets.is_empty() {
+        document.check_data(accessor, &user("POSITION"))?;
+    }
     let positions = vectors(document, accessor, &user("POSITION"))?;
     let count = positions.len();
     let check =

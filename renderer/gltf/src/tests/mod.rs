@@ -454,6 +454,9 @@ fn strips_and_arrays_without_indices_are_triangles() {
         "nodes":[{"mesh":0}]"#;
     let (_, warnings) = translated(&document(points), &Options::default()).unwrap();
     assert!(warnings[0].contains("points or lines"), "{warnings:?}");
+    let empty = points.replace(r#""POSITION":0},"mode":0"#, r#""NORMAL":1}"#);
+    let (_, warnings) = translated(&document(&empty), &Options::default()).unwrap();
+    assert!(warnings[0].contains("primitive 0 of mesh 0 has no POSITION"), "{warnings:?}");
 }
 
 #[test]
@@ -586,6 +589,7 @@ fn invalid_documents_are_errors_that_name_the_element() {
             "nodes":[{{"mesh":0}}]"#
         ))
     };
+    let without_data = mesh(r#""POSITION":0"#, "").replacen("{\"bufferView\":0,", "{", 1);
     for (json, part) in [
         (mesh(r#""POSITION":0"#, r#","mode":9"#), "primitive 0 of mesh 0 \"m\" has the mode 9"),
         (
@@ -624,6 +628,18 @@ fn invalid_documents_are_errors_that_name_the_element() {
         (mesh(r#""POSITION":99"#, ""), "primitive 0 of mesh 0 \"m\" refers to accessor 99"),
         (mesh(r#""POSITION":0,"NORMAL":7"#, ""), "NORMAL of primitive 0 of mesh 0 \"m\" has 2"),
         (mesh(r#""POSITION":0"#, r#","material":3"#), "refers to material 3"),
+        (
+            without_data,
+            "accessor 0 (POSITION of primitive 0 of mesh 0 \"m\") has no data: neither a buffer view",
+        ),
+        (
+            mesh(r#""POSITION":0"#, r#","indices":2"#).replace("{\"bufferView\":2,", "{"),
+            "accessor 2 (the indices of primitive 0 of mesh 0 \"m\") has no data",
+        ),
+        (
+            mesh(r#""POSITION":0"#, "").replacen("\"count\":4", "\"count\":0", 1),
+            "accessor 0 (POSITION of primitive 0 of mesh 0 \"m\") has no elements",
+        ),
         (mesh(r#""POSITION":7"#, r#","indices":2"#), "refer to vertex 2, but there are 2"),
         (
             mesh(r#""POSITION":0"#, r#","extensions":{"KHR_draco_mesh_compression":{}}"#),

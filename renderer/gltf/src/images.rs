@@ -5,6 +5,7 @@
 
 use crate::document::{Document, label};
 use crate::files::{Files, file_name};
+use crate::schema::TextureInfo;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 use lightbound_image::read::read_with;
@@ -30,6 +31,14 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// Returns the content of a normal map.
+    pub fn of_normals(info: &TextureInfo) -> Content {
+        match info.scale {
+            None | Some(1.0) => Content::Original,
+            Some(scale) => Content::Normals(scale),
+        }
+    }
+
     /// The end of the file's name.
     fn suffix(self) -> String {
         match self {

@@ -46,6 +46,7 @@ fn textures(m: &Material) -> Vec<&TextureInfo> {
     let all = [
         m.normal_texture.as_ref(),
         m.emissive_texture.as_ref(),
+        e.clearcoat.as_ref().and_then(|e| e.clearcoat_normal_texture.as_ref()),
         gloss.map_or(pbr.base_color_texture.as_ref(), |gloss| gloss.diffuse_texture.as_ref()),
         pbr.metallic_roughness_texture.as_ref(),
         gloss.and_then(|gloss| gloss.specular_glossiness_texture.as_ref()),
@@ -73,7 +74,11 @@ pub(crate) fn uses(m: &Material) -> Vec<Coordinates> {
 /// Whether the material depends on tangents.
 pub(crate) fn needs_tangents(m: &Material) -> bool {
     let anisotropy = m.extensions.anisotropy.as_ref();
-    m.normal_texture.is_some() || anisotropy.is_some_and(|e| e.anisotropy_strength != 0.0)
+    let coat = m.extensions.clearcoat.as_ref().filter(|e| e.clearcoat_factor != 0.0);
+    let has_coat_normals = coat.is_some_and(|e| e.clearcoat_normal_texture.is_some());
+    m.normal_texture.is_some()
+        || has_coat_normals
+        || anisotropy.is_some_and(|e| e.anisotropy_strength != 0.0)
 }
 
 /// Whether surfaces with the material have an opacity.
@@ -228,9 +233,7 @@ impl Writer<'_, '_> {
             );
         }
         if let Some(info) = &m.normal_texture {
-            let scale = info.scale.unwrap_or(1.0);
-            let content = if scale == 1.0 { Content::Original } else { Content::Normals(scale) };
-            let file = self.textures.unmapped("a normal map", info, content)?;
+            let file = self.textures.unmapped("a normal map", info, Content::of_normals(info))?;
             let _ = write!(self.textures.text, "\n  \"string normalmap\" \"{file}\"");
         }
         self.textures.text.push('\n');
@@ -491,9 +494,7 @@ impl Writer<'_, '_> {
             self.number("clearcoat", e.clearcoat_factor, texture)?;
             let texture = e.clearcoat_roughness_texture.as_ref().map(|info| (info, 1));
             self.number("clearcoat_roughness", e.clearcoat_roughness_factor, texture)?;
-            if e.clearcoat_normal_texture.is_some() {
-                self.warn("has a normal map of its coat", "the normals of the base")?;
-            }
+            self.coat_normal(e.clearcoat_normal_texture.as_ref())?;
         }
         if let Some(e) = e.sheen.as_ref().filter(|e| e.sheen_color_factor != [0.0; 3]) {
             let texture = e.sheen_color_texture.as_ref();
@@ -523,6 +524,18 @@ impl Writer<'_, '_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Writes the normals of the coat, unless they are those of the base.
+    fn coat_normal(&mut self, map: Option<&TextureInfo>) -> Result<(), SceneError> {
+        let name = match (map, &self.m.normal_texture) {
+            (None, None) => return Ok(()),
+            (Some(coat), Some(base)) if coat == base => return Ok(()),
+            (Some(coat), _) => self.textures.normals("clearcoat_normal", Some(coat))?,
+            (None, Some(_)) => self.textures.normals("clearcoat_normal", None)?,
+        };
+        self.parameter(format_args!("\"texture clearcoat_normal\" \"{name}\""));
         Ok(())
     }
 

@@ -146,7 +146,9 @@ impl Node {
                 Node::Mix(Box::new([Node::new(a)?, Node::new(b)?, Node::new(amount)?]))
             }
             Texture::Attribute { .. } => return Err(VolumeTextureError::Attribute),
-            Texture::DirectionMix { .. } => return Err(VolumeTextureError::Normal),
+            Texture::DirectionMix { .. } | Texture::Normal(_) => {
+                return Err(VolumeTextureError::Normal);
+            }
             Texture::Map(..) => return Err(VolumeTextureError::Unbounded),
         })
     }

@@ -4,6 +4,7 @@
 use super::bounds::{UNKNOWN_COLOUR, channel, channels, flat_parity, mix_range, product, union};
 use super::{
     Checkerboard, CheckerboardDomain, Dots, ImageMap, ImageMapValue, Param, Texture, WrapMode,
+    normal,
 };
 use lightbound_image::Image;
 use lightbound_math::{Vec2, Vec3};
@@ -60,6 +61,7 @@ impl Extents {
                 let (a, b, amount) = (self.range(a, uv), self.range(b, uv), self.range(amount, uv));
                 channels(|k| mix_range(channel(a, k), channel(b, k), channel(amount, 0)))
             }
+            Texture::Normal(_) => normal::RANGE,
             // Bilinear functions extrapolate, octaves of noise depend on the footprint, normals are
             // unit vectors up to rounding only, and meshes may have any attributes.
             Texture::Bilerp(_)

@@ -1,5 +1,6 @@
 //! Tests of whole documents: their text, and pixels with values that are known.
 
+mod materials;
 mod motion;
 
 use crate::{Options, Translation, translate_bytes};

@@ -119,6 +119,7 @@ mix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "float amount" 0.5
 directionmix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "vector3 dir" [1 0 0]
 marble: "integer octaves" 3; "float roughness" 0.4; "float scale" 2; "float variation" 0.3
 +attribute: !+"string attribute" "color"; +"rgb default" [0.1 0.2 0.3]
++normalmap: +"texture tex" "c"
 ptex:
 [MakeNamedMedium]
 homogeneous: "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "rgb Le" [1 1 1]; "float Lescale" 2; "float g" 0.3; "string preset" "Skin1"; +"string phase" "henyey_greenstein"

@@ -139,9 +139,6 @@ impl MaterialTextures<'_, '_> {
         let wraps = [sampler.wrap_s, sampler.wrap_t].map(|wrap| wrap.unwrap_or(REPEAT));
         let mirror = wraps.map(|wrap| wrap == MIRRORED);
         let clamps = wraps.map(|wrap| wrap == CLAMP);
-        if clamps[0] != clamps[1] {
-            self.warn("has a texture that is clamped along one axis only", "it is repeated")?;
-        }
         let mut parameters = String::new();
         if index > 0 {
             let name = attribute_name(index);
@@ -150,9 +147,12 @@ impl MaterialTextures<'_, '_> {
                 " \"string mapping\" \"attribute\" \"string attribute\" \"{name}\""
             );
         }
-        if clamps == [true; 2] {
-            parameters += " \"string wrap\" \"clamp\"";
-        }
+        parameters += match clamps {
+            [false, false] => "",
+            [true, true] => " \"string wrap\" \"clamp\"",
+            [true, false] => " \"string wrap\" \"clampu\"",
+            [false, true] => " \"string wrap\" \"clampv\"",
+        };
         if sampler.mag_filter == Some(9728) {
             parameters += " \"string filter\" \"point\"";
         }

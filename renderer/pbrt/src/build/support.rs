@@ -96,7 +96,7 @@ subsurface: "rgb sigma_a" [1 2 3] "rgb sigma_s" [1 2 3]; "rgb sigma_s" [1 2 3] "
 +materialx: !+"string filename" "grey.mtlx"; +"string material" "grey"
 [Texture float]
 constant: "float value" 0.5
-imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
+imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string wrap" "clampu"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
 checkerboard: "integer dimension" 3; "float tex1" 0.1; "float tex2" 0.2; MAPPING
 dots: "float inside" 0.1; "float outside" 0.2; MAPPING
 bilerp: "float v00" 0.1; "float v01" 0.1; "float v10" 0.1; "float v11" 0.1; MAPPING
@@ -110,7 +110,7 @@ windy:
 ptex:
 [Texture spectrum]
 constant: "rgb value" [0.1 0.2 0.3]
-imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
+imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string wrap" "clampu"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
 checkerboard: "integer dimension" 3; "rgb tex1" [0.1 0.2 0.3]; "texture tex2" "c"; MAPPING
 dots: "rgb inside" [0.1 0.2 0.3]; "texture outside" "c"; MAPPING
 bilerp: "rgb v00" [0.1 0.2 0.3]; "rgb v01" [0.1 0.2 0.3]; "rgb v10" [0.1 0.2 0.3]; "rgb v11" [0.1 0.2 0.3]; MAPPING

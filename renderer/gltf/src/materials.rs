@@ -254,15 +254,22 @@ impl Writer<'_, '_> {
             Some("BLEND") => None,
             _ => return Ok(()),
         };
-        if cutoff.is_some() && of_vertices.is_none() {
-            let problem = "uses MASK, but vertices differ in opacity";
-            self.warn(problem, "the opacity without that of vertices")?;
-        }
         let factor = factor * of_vertices.unwrap_or(1.0);
-        let texture =
-            texture.map(|info| self.textures.opacity(info, factor, cutoff)).transpose()?.flatten();
-        if cutoff.is_none() && of_vertices.is_none() {
-            let name = self.vertex_opacity(texture, factor);
+        // The opacity of vertices counts before the cutoff.
+        let cutoff_of_texture = cutoff.filter(|_| of_vertices.is_some());
+        let opacity = |info| self.textures.opacity(info, factor, cutoff_of_texture);
+        let texture = texture.map(opacity).transpose()?.flatten();
+        if of_vertices.is_none() {
+            let mut name = self.vertex_opacity(texture, factor);
+            if let Some(cutoff) = cutoff {
+                let mask = format!("{}.mask", self.name);
+                let _ = writeln!(
+                    self.textures.text,
+                    "Texture \"{mask}\" \"float\" \"threshold\" \"texture tex\" \"{name}\" \
+                     \"float threshold\" {cutoff}"
+                );
+                name = mask;
+            }
             translated.shape = format!(" \"texture alpha\" \"{name}\"");
             return Ok(());
         }

@@ -141,9 +141,7 @@ impl Param {
     pub fn map(self, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Param {
         match self {
             Param::Constant(c) => Param::Constant(f(c)),
-            Param::Texture(_) => {
-                Param::Texture(Arc::new(Texture::Map(self, ColorFunction(Box::new(f)))))
-            }
+            Param::Texture(_) => Param::Texture(Arc::new(Texture::map(self, f))),
         }
     }
 
@@ -228,6 +226,11 @@ pub enum Texture {
 }
 
 impl Texture {
+    /// Creates a function of a parameter.
+    pub fn map(value: Param, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Texture {
+        Texture::Map(value, ColorFunction(Box::new(f)))
+    }
+
     /// Returns what lookups need.
     fn needs(&self) -> LookupNeeds {
         let required =

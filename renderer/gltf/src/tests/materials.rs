@@ -1,6 +1,6 @@
 //! Tests of textures whose effect depends on several of them, or on vertices.
 
-use super::{CAMERA, LIT, assert_near, document, mean_pixel, png_of, text, translated};
+use super::{CAMERA, LIT, MATTE, assert_near, document, mean_pixel, png_of, text, translated};
 use crate::Options;
 
 /// A document with the square under a light, with two textures of the same normals.
@@ -53,5 +53,86 @@ fn coats_have_normals_of_their_own() {
         coated(base, &other, 4).replace(r#""TEXCOORD_0":4"#, r#""TEXCOORD_0":4,"TEXCOORD_1":12"#);
     let (_, warnings) = translated(&json, &Options::default()).unwrap();
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-    assert!(warning.contains("a normal map of its coat with coordinates of its own"), "{warning}");
+    assert!(
+        warning.contains("a normal map of its coat with coordinates of its own"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn opacities_of_vertices_blend_and_mask() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
+        "COLOR_0":14},"indices":2,"material":0}]}]"#;
+    let material = |mode: &str, texture: &str| {
+        format!(
+            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],
+            "materials":[{{"alphaMode":"{mode}","pbrMetallicRoughness":{{"metallicFactor":0,
+            "baseColorFactor":[1,1,1,0.5]{texture}}},{MATTE}}}]"#,
+            png_of([255, 255, 255, 255], [255, 255, 255, 0])
+        )
+    };
+    let json = |mode: &str, texture: &str| {
+        document(&format!("{mesh},{CAMERA},{LIT},{}", material(mode, texture)))
+    };
+    // An opacity of x/2 has the mean ¼; the environment is black.
+    let plain = json("BLEND", "");
+    assert_near(mean_pixel(&plain, &Options::default()), [0.25, 0.125, 0.0625], 0.1);
+    // With the texture only for x < ½, where it is 1 in the middle of its texel.
+    let textured = json("BLEND", r#","baseColorTexture":{"index":0}"#);
+    let text = super::text(&textured, &Options::default());
+    assert!(text.contains("\"texture scale\" \"material0.alpha\""), "{text}");
+    let [r, g, b] = mean_pixel(&textured, &Options::default());
+    assert!(r > 0.03 && r < 0.12 && (g - 0.5 * r).abs() < 0.01 && b < g, "{r} {g} {b}");
+    assert!(!super::text(&json("OPAQUE", ""), &Options::default()).contains("alpha"));
+    // In the picture, x is from 0.3 to 0.7; x/2 is at least the cutoff in its right half.
+    let masked = |texture: &str, cutoff: f32| {
+        let mask = format!(r#""alphaMode":"MASK","alphaCutoff":{cutoff}"#);
+        json("BLEND", texture).replace(r#""alphaMode":"BLEND""#, &mask)
+    };
+    let assert_share = |json: &str, share: f32| {
+        let expected = [1.0, 0.5, 0.25].map(|x| share * x);
+        assert_near(mean_pixel(json, &Options::default()), expected, 0.05);
+    };
+    assert_share(&masked("", 0.25), 0.5);
+    assert_share(&masked("", 0.0), 1.0);
+    // Between the centres of its texels, the opacity of the texture falls from 1 to 0: the product
+    // is x/2 (3/2 − 2x), which is at least 0.05 up to x = 0.676, and 0.124 up to x = 0.504.
+    let texture = r#","baseColorTexture":{"index":0}"#;
+    assert_share(&masked(texture, 0.05), 0.939);
+    assert_share(&masked(texture, 0.124), 0.51);
+    let text = super::text(&masked(texture, 0.25), &Options::default());
+    let threshold = "\"threshold\" \"texture tex\" \"material0.opacity\" \"float threshold\" 0.25";
+    assert!(text.contains(threshold), "{text}");
+    assert!(text.contains("\"texture alpha\" \"material0.mask\""), "{text}");
+}
+
+#[test]
+fn textures_are_wrapped_along_each_axis() {
+    // The square has the coordinates from −1 to 1 along both axes, and the texels red and green.
+    let json = |wrap_s: u32, wrap_t: u32| {
+        let map = png_of([255, 0, 0, 255], [0, 255, 0, 255]);
+        document(&format!(
+            r#""meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"TEXCOORD_0":4}},
+            "indices":2,"material":0}}]}}],{CAMERA},{LIT},
+            "images":[{{"uri":"{map}"}}],"textures":[{{"source":0,"sampler":0}}],
+            "samplers":[{{"magFilter":9728,"wrapS":{wrap_s},"wrapT":{wrap_t}}}],
+            "materials":[{{"name":"m","pbrMetallicRoughness":{{"metallicFactor":0,
+            "baseColorTexture":{{"index":0,"extensions":{{"KHR_texture_transform":
+            {{"offset":[-1,-1],"scale":[2,2]}}}}}}}},{MATTE}}}]"#
+        ))
+    };
+    const REPEAT: u32 = 10497;
+    const CLAMP: u32 = 33071;
+    // In the picture, u is from −0.4 to 0.4: red for u from 0 on, and to the left of it the
+    // neighbour, which is green, or the edge, which is red.
+    for (wrap_s, wrap_t, name, red) in [
+        (CLAMP, REPEAT, " \"string wrap\" \"clampu\"", 1.0),
+        (REPEAT, CLAMP, " \"string wrap\" \"clampv\"", 0.5),
+        (CLAMP, CLAMP, " \"string wrap\" \"clamp\"", 1.0),
+        (REPEAT, REPEAT, "\"imagemap\"", 0.5),
+    ] {
+        let json = json(wrap_s, wrap_t);
+        assert!(text(&json, &Options::default()).contains(name), "{name}");
+        assert_near(mean_pixel(&json, &Options::default()), [red, 1.0 - red, 0.0], 0.03);
+    }
 }

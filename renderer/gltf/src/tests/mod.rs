@@ -228,36 +228,6 @@ fn vertex_colours_multiply_textures() {
 }
 
 #[test]
-fn opacities_of_vertices_blend() {
-    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
-        "COLOR_0":14},"indices":2,"material":0}]}]"#;
-    let material = |mode: &str, texture: &str| {
-        format!(
-            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],
-            "materials":[{{"alphaMode":"{mode}","pbrMetallicRoughness":{{"metallicFactor":0,
-            "baseColorFactor":[1,1,1,0.5]{texture}}},{MATTE}}}]"#,
-            png_of([255, 255, 255, 255], [255, 255, 255, 0])
-        )
-    };
-    let json = |mode: &str, texture: &str| {
-        document(&format!("{mesh},{CAMERA},{LIT},{}", material(mode, texture)))
-    };
-    // An opacity of x/2 has the mean ¼; the environment is black.
-    let plain = json("BLEND", "");
-    assert_near(mean_pixel(&plain, &Options::default()), [0.25, 0.125, 0.0625], 0.1);
-    // With the texture only for x < ½, where it is 1 in the middle of its texel.
-    let textured = json("BLEND", r#","baseColorTexture":{"index":0}"#);
-    let text = text(&textured, &Options::default());
-    assert!(text.contains("\"texture scale\" \"material0.alpha\""), "{text}");
-    let [r, g, b] = mean_pixel(&textured, &Options::default());
-    assert!(r > 0.03 && r < 0.12 && (g - 0.5 * r).abs() < 0.01 && b < g, "{r} {g} {b}");
-    assert!(!self::text(&json("OPAQUE", ""), &Options::default()).contains("alpha"));
-    let (_, warnings) = translated(&json("MASK", ""), &Options::default()).unwrap();
-    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-    assert!(warning.contains("uses MASK, but vertices differ in opacity"), "{warning}");
-}
-
-#[test]
 fn textures_have_coordinates_of_their_own() {
     let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
         "TEXCOORD_1":12},"indices":2,"material":0}]}]"#;

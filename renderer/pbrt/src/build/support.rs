@@ -107,6 +107,7 @@ fbm: "integer octaves" 3; "float roughness" 0.4
 wrinkled: "integer octaves" 3; "float roughness" 0.4
 windy:
 +attribute: !+"string attribute" "wear"; +"float default" 0.5
++threshold: +"texture tex" "f"; +"float threshold" 0.3
 ptex:
 [Texture spectrum]
 constant: "rgb value" [0.1 0.2 0.3]

@@ -69,7 +69,7 @@ impl Textures {
 const MAX_ANISOTROPY: f32 = 64.0;
 
 /// Supported classes of textures.
-const TEXTURES: [&str; 14] = [
+const TEXTURES: [&str; 15] = [
     "constant",
     "imagemap",
     "checkerboard",
@@ -84,6 +84,7 @@ const TEXTURES: [&str; 14] = [
     "marble",
     "attribute",
     "normalmap",
+    "threshold",
 ];
 
 /// Maximum number of octaves of noise. From about 30 on, the frequency exceeds the resolution of
@@ -112,7 +113,7 @@ impl Builder<'_> {
             return Ok(Texture::Constant(Vec3::splat(0.5)));
         }
         let other_type = match entity.name.as_str() {
-            "fbm" | "wrinkled" | "windy" if !t.is_float => Some("float"),
+            "fbm" | "wrinkled" | "windy" | "threshold" if !t.is_float => Some("float"),
             "marble" | "normalmap" if t.is_float => Some("spectrum"),
             _ => None,
         };
@@ -179,6 +180,11 @@ impl Builder<'_> {
             "normalmap" => {
                 let flat = SpectrumParam::Rgb([0.5, 0.5, 1.0], ColourSpace::default());
                 Texture::Normal(self.unchecked_spectrum_or(entity, "tex", flat)?)
+            }
+            "threshold" => {
+                let threshold = entity.params.float("threshold")?.unwrap_or(0.5);
+                let step = move |value: Vec3| Vec3::splat(f32::from(value.x >= threshold));
+                Texture::map(float(self, "tex", 1.0)?, step)
             }
             "directionmix" => {
                 let (a, b) = (value(self, "tex1", 0.0)?, value(self, "tex2", 1.0)?);

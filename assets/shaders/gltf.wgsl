@@ -70,6 +70,8 @@ struct Material {
     anisotropy: f32,
     /// Angle from the tangent to that direction, in radians. range: [-7, 7], default: 0
     anisotropy_rotation: f32,
+    /// Direction that takes the place of the tangent, of any length. range: [-1, 1], default: (1, 0, 0)
+    anisotropy_direction: vec3f,
     /// Weight of the coat. range: [0, 1], default: 0
     clearcoat: f32,
     /// Roughness √α of the coat. range: [0, 1], default: 0
@@ -172,18 +174,30 @@ fn mirror_pdf(f: Facets, h: vec3f, h2: f32) -> f32 {
     return half_density(f, h, h2) / (f.cosine + f.sigma);
 }
 
+/// The x axis of the lobes.
+fn lobe_axis(m: Material) -> vec2f {
+    let c = cos(m.anisotropy_rotation);
+    let s = sin(m.anisotropy_rotation);
+    let d = m.anisotropy_direction.xy;
+    if d.x != 1.0 || d.y != 0.0 {
+        let length2 = dot(d, d);
+        let t = clamp(d * inverseSqrt(max(length2, 1e-12)), vec2f(-1.0), vec2f(1.0));
+        let axis = vec2f(c * t.x - s * t.y, s * t.x + c * t.y);
+        return select(vec2f(c, s), axis, length2 > 1e-12);
+    }
+    return vec2f(c, s);
+}
+
 /// The frame of the lobes: both directions are reflected so that wo is above the surface, and turned
 /// so that the x axis is that of the anisotropy.
 fn to_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
-    let c = cos(m.anisotropy_rotation);
-    let s = sin(m.anisotropy_rotation);
-    return side * vec3f(c * w.x + s * w.y, c * w.y - s * w.x, w.z);
+    let x = lobe_axis(m);
+    return side * vec3f(x.x * w.x + x.y * w.y, x.x * w.y - x.y * w.x, w.z);
 }
 
 fn from_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
-    let c = cos(m.anisotropy_rotation);
-    let s = sin(m.anisotropy_rotation);
-    return side * vec3f(c * w.x - s * w.y, s * w.x + c * w.y, w.z);
+    let x = lobe_axis(m);
+    return side * vec3f(x.x * w.x - x.y * w.y, x.y * w.x + x.x * w.y, w.z);
 }
 
 fn base_facets(wo: vec3f, m: Material) -> Facets {

@@ -28,6 +28,8 @@ pub(crate) enum Content {
     Mask { factor: f32, cutoff: f32 },
     /// Normals whose x and y are scaled.
     Normals(f32),
+    /// Directions in red and green, turned by an angle, as normals in the tangent plane.
+    Directions(f32),
 }
 
 impl Content {
@@ -49,6 +51,7 @@ impl Content {
             }
             Content::Mask { factor, cutoff } => format!("-mask-{}", join(&[factor, cutoff])),
             Content::Normals(scale) => format!("-scaled-{scale}"),
+            Content::Directions(angle) => format!("-direction-{angle}"),
         }
     }
 }
@@ -182,6 +185,13 @@ fn encode(image: &Decoded, content: Content, mirror: [bool; 2]) -> Vec<u8> {
             let scaled = glam::Vec3::new(n.x * scale, n.y * scale, n.z).normalize_or(glam::Vec3::Z);
             (0.5 * scaled + 0.5).to_array().map(code)
         }),
+        Content::Directions(angle) => {
+            let turn = glam::Vec2::new(libm::cosf(angle), libm::sinf(angle));
+            Box::new(move |x, y| {
+                let direction = turn.rotate(2.0 * codes.rgb(x, y).truncate() - 1.0);
+                (0.5 * direction.extend(0.0) + 0.5).to_array().map(code)
+            })
+        }
         _ => Box::new(move |x, y| codes.rgb(x, y).to_array().map(code)),
     };
     let is_grey = matches!(content, Content::Channel(_) | Content::Mask { .. });

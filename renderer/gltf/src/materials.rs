@@ -479,16 +479,17 @@ impl Writer<'_, '_> {
             self.colour("specular_color", e.specular_color_factor, texture, max)?;
         }
         if let Some(e) = e.anisotropy.as_ref().filter(|e| e.anisotropy_strength != 0.0) {
-            let texture = e.anisotropy_texture.as_ref().map(|info| (info, 2));
-            if texture.is_some() {
-                self.warn(
-                    "has a texture of the direction of anisotropy",
-                    "the direction that is constant, with the strength of the texture",
-                )?;
-            }
-            self.number("anisotropy", e.anisotropy_strength, texture)?;
+            let texture = e.anisotropy_texture.as_ref();
+            self.number("anisotropy", e.anisotropy_strength, texture.map(|info| (info, 2)))?;
             let rotation = e.anisotropy_rotation % std::f32::consts::TAU;
-            self.parameter(format_args!("\"float anisotropy_rotation\" {rotation}"));
+            match texture {
+                None => self.parameter(format_args!("\"float anisotropy_rotation\" {rotation}")),
+                Some(info) => {
+                    let content = Content::Directions(rotation);
+                    let name = self.textures.normals("anisotropy_direction", info, content)?;
+                    self.parameter(format_args!("\"texture anisotropy_direction\" \"{name}\""));
+                }
+            }
         }
         Ok(())
     }
@@ -539,8 +540,10 @@ impl Writer<'_, '_> {
         let name = match (map, &self.m.normal_texture) {
             (None, None) => return Ok(()),
             (Some(coat), Some(base)) if coat == base => return Ok(()),
-            (Some(coat), _) => self.textures.normals("clearcoat_normal", Some(coat))?,
-            (None, Some(_)) => self.textures.normals("clearcoat_normal", None)?,
+            (Some(coat), _) => {
+                self.textures.normals("clearcoat_normal", coat, Content::of_normals(coat))?
+            }
+            (None, Some(_)) => self.textures.surface_normal("clearcoat_normal"),
         };
         self.parameter(format_args!("\"texture clearcoat_normal\" \"{name}\""));
         Ok(())

@@ -226,29 +226,35 @@ impl MaterialTextures<'_, '_> {
         Ok(self.declare(parameter, "float", &file, &parameters))
     }
 
-    /// Declares the normals of a map, or those of the mesh, in the shading frame of the material.
-    /// Returns the name of the texture.
+    /// Declares normals, or directions, in the shading frame of the material. They are decoded from
+    /// an image along the tangents of the mesh. Returns the name of the texture.
     pub fn normals(
         &mut self,
         parameter: &str,
-        info: Option<&TextureInfo>,
+        info: &TextureInfo,
+        content: Content,
     ) -> Result<String, SceneError> {
-        let mut encoded = String::new();
-        if let Some(info) = info {
-            let mapped = self.mapped(info)?;
-            if coordinates(info) != self.coordinates[0] {
-                let problem = "has a normal map of its coat with coordinates of its own";
-                self.warn(problem, "tangents along the coordinates of the mesh")?;
-            }
-            let file = self.file(mapped.image, Content::of_normals(info), mapped.mirror)?;
-            let parameters = format!(" \"string encoding\" \"linear\"{}", mapped.parameters);
-            let image = format!("{parameter}_map");
-            let image = self.declare(&image, "spectrum", &file, &parameters);
-            encoded = format!(" \"texture tex\" \"{image}\"");
+        let mapped = self.mapped(info)?;
+        if coordinates(info) != self.coordinates[0] {
+            let problem = format!("has a map of the {parameter} with coordinates of its own");
+            self.warn(&problem, "the tangents of the mesh")?;
         }
+        let file = self.file(mapped.image, content, mapped.mirror)?;
+        let parameters = format!(" \"string encoding\" \"linear\"{}", mapped.parameters);
+        let map = self.declare(&format!("{parameter}_map"), "spectrum", &file, &parameters);
+        Ok(self.decoded(parameter, &format!(" \"texture tex\" \"{map}\"")))
+    }
+
+    /// Declares the normal of the mesh in the shading frame of the material, and returns the name of
+    /// the texture.
+    pub fn surface_normal(&mut self, parameter: &str) -> String {
+        self.decoded(parameter, "")
+    }
+
+    fn decoded(&mut self, parameter: &str, map: &str) -> String {
         let name = format!("{}.{parameter}", self.name);
-        let _ = writeln!(self.text, "Texture \"{name}\" \"spectrum\" \"normalmap\"{encoded}");
-        Ok(name)
+        let _ = writeln!(self.text, "Texture \"{name}\" \"spectrum\" \"normalmap\"{map}");
+        name
     }
 
     /// Declares the opacity of a texture as it is, or 0 and 1 with a cutoff. Returns `None` if the

@@ -54,9 +54,48 @@ fn coats_have_normals_of_their_own() {
     let (_, warnings) = translated(&json, &Options::default()).unwrap();
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
     assert!(
-        warning.contains("a normal map of its coat with coordinates of its own"),
+        warning.contains("a map of the clearcoat_normal with coordinates of its own"),
         "{warning}"
     );
+}
+
+#[test]
+fn anisotropy_follows_the_directions_of_a_texture() {
+    let mesh = |coordinates: usize, anisotropy: &str, blue: u8| {
+        // Directions along y.
+        let map = png_of([128, 255, blue, 255], [128, 255, blue, 255]);
+        let lit =
+            LIT.replace("{\"extensions\":", "{\"rotation\":[-0.2,-0.35,0,0.92],\"extensions\":");
+        document(&format!(
+            r#""meshes":[{{"primitives":[{{"attributes":{{"POSITION":0,"NORMAL":1,
+            "TEXCOORD_0":{coordinates}}},"indices":2,"material":0}}]}}],{CAMERA},{lit},
+            "images":[{{"name":"map","uri":"{map}"}}],"textures":[{{"source":0}}],
+            "materials":[{{"name":"m","pbrMetallicRoughness":{{"roughnessFactor":0.4}},
+            "extensions":{{"KHR_materials_anisotropy":{{"anisotropyStrength":1{anisotropy}}}}}}}]"#
+        ))
+    };
+    let pixel = |coordinates, anisotropy: &str, blue| {
+        mean_pixel(&mesh(coordinates, anisotropy, blue), &Options::default())
+    };
+    let rotated = |degrees: f32| format!(r#","anisotropyRotation":{}"#, degrees.to_radians());
+    let map = r#","anisotropyTexture":{"index":0}"#;
+    let (along_x, along_y) = (pixel(4, "", 0), pixel(4, &rotated(90.0), 0));
+    assert!(along_x[0] > 2.0 * along_y[0], "{along_x:?} {along_y:?}");
+    assert_near(pixel(4, map, 255), along_y, 0.02);
+    assert_near(pixel(4, &(rotated(90.0) + map), 255), along_x, 0.02);
+    // The strength is in blue.
+    let strengthless = mesh(4, "", 0).replace(r#"Strength":1"#, r#"Strength":0"#);
+    let plain = mean_pixel(&strengthless, &Options::default());
+    assert!((plain[0] - along_y[0]).abs() > 0.1 * plain[0], "{plain:?} {along_y:?}");
+    assert_near(pixel(4, map, 0), plain, 0.02);
+    // With mirrored coordinates, u is along −x: 30° from there towards y is −30°.
+    let mirrored = pixel(15, &(rotated(-60.0) + map), 255);
+    assert_near(mirrored, pixel(4, &rotated(-30.0), 0), 0.02);
+    let other = pixel(4, &rotated(30.0), 0);
+    assert!((mirrored[0] - other[0]).abs() > 0.1 * other[0], "{mirrored:?} {other:?}");
+    let text = text(&mesh(4, map, 255), &Options::default());
+    assert!(text.contains("\"string filename\" \"map-direction-0.png\""), "{text}");
+    assert!(!text.contains("anisotropy_rotation"), "{text}");
 }
 
 #[test]

@@ -352,6 +352,7 @@ pub(super) const CASES: &[Case] = &[
             ("roughness", &[0.6]),
             ("anisotropy", &[0.5]),
             ("anisotropy_rotation", &[1.0]),
+            ("anisotropy_direction", &[-0.5, 0.9, 0.2]),
             ("clearcoat", &[0.8]),
             ("clearcoat_roughness", &[0.4]),
             ("clearcoat_normal", &[0.3, -0.2, 0.8]),

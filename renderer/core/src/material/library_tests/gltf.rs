@@ -78,6 +78,23 @@ fn anisotropy_matches_its_extension() {
         ("anisotropy_rotation", &[PI / 2.0]),
     ];
     compare(turned, |wi, wo, _| facets(wi, wo, [0.25, 0.25 + 0.75 * 0.36]).0);
+    // Turned back from a direction, and with one that is not in the tangent plane.
+    let from_direction: Set = &[
+        ("metallic", &[1.0]),
+        ("roughness", &[0.5]),
+        ("anisotropy", &[0.6]),
+        ("anisotropy_direction", &[0.3, 0.3, 0.9]),
+        ("anisotropy_rotation", &[-PI / 4.0]),
+    ];
+    let undefined: Set = &[
+        ("metallic", &[1.0]),
+        ("roughness", &[0.5]),
+        ("anisotropy", &[0.6]),
+        ("anisotropy_direction", &[0.0, 0.0, 1.0]),
+    ];
+    for set in [from_direction, undefined] {
+        compare(set, |wi, wo, _| facets(wi, wo, [0.25 + 0.75 * 0.36, 0.25]).0);
+    }
 }
 
 #[test]

@@ -23,6 +23,15 @@ impl VertexColours {
     pub const NONE: VertexColours = VertexColours { rgb: Some([1.0; 3]), alpha: Some(1.0) };
 }
 
+/// What a material depends on of the vertices of a shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct VertexTraits {
+    pub colours: VertexColours,
+    /// Whether bitangents are opposite to the cross product of normal and tangent somewhere, and
+    /// the material has an [angle](has_rotation) from the tangent.
+    pub mirrors_rotation: bool,
+}
+
 /// A material, and what shapes with it need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Translated {
@@ -81,6 +90,12 @@ pub(crate) fn needs_tangents(m: &Material) -> bool {
         || anisotropy.is_some_and(|e| e.anisotropy_strength != 0.0)
 }
 
+/// Whether the material has an angle from the tangent, the same everywhere.
+pub(crate) fn has_rotation(m: &Material) -> bool {
+    let anisotropy = m.extensions.anisotropy.as_ref().filter(|e| e.anisotropy_strength != 0.0);
+    anisotropy.is_some_and(|e| e.anisotropy_rotation != 0.0 && e.anisotropy_texture.is_none())
+}
+
 /// Whether surfaces with the material have an opacity.
 pub(crate) fn has_opacity(m: &Material) -> bool {
     matches!(m.alpha_mode.as_deref(), Some("MASK" | "BLEND"))
@@ -96,7 +111,7 @@ pub(crate) fn is_lamp(m: &Material) -> bool {
 pub(crate) fn translate(
     context: &mut Context,
     index: Option<usize>,
-    vertex_colours: VertexColours,
+    traits: VertexTraits,
 ) -> Result<Translated, SceneError> {
     let default = Material::default();
     let mut materials = std::mem::take(&mut context.document.root.materials);
@@ -116,7 +131,7 @@ pub(crate) fn translate(
     let text = String::new();
     let textures = MaterialTextures { context, user, name: name.clone(), coordinates, text };
     let mut writer = Writer { textures, parameters: String::new(), name, m: material };
-    let result = writer.material(vertex_colours);
+    let result = writer.material(traits);
     context.document.root.materials = std::mem::take(&mut materials);
     result
 }
@@ -193,8 +208,8 @@ impl Writer<'_, '_> {
         Ok(clamped)
     }
 
-    fn material(&mut self, vertex_colours: VertexColours) -> Result<Translated, SceneError> {
-        let m = self.m;
+    fn material(&mut self, traits: VertexTraits) -> Result<Translated, SceneError> {
+        let (m, vertex_colours) = (self.m, traits.colours);
         let mut translated = Translated { name: self.name.clone(), ..Translated::default() };
         let pbr = &m.pbr_metallic_roughness;
         let gloss = m.extensions.specular_glossiness.as_ref();
@@ -223,7 +238,7 @@ impl Writer<'_, '_> {
         self.medium(&mut translated);
 
         if !self.clear_glass(vertex_colours.rgb)? {
-            self.base(base, base_texture, vertex_colours.rgb)?;
+            self.base(base, base_texture, traits)?;
             self.layers()?;
             self.transmission()?;
             let _ = write!(
@@ -426,9 +441,10 @@ impl Writer<'_, '_> {
         &mut self,
         [r, g, b, _]: [f32; 4],
         texture: Option<&TextureInfo>,
-        vertex_colour: Option<[f32; 3]>,
+        traits: VertexTraits,
     ) -> Result<(), SceneError> {
         let (m, e) = (self.m, &self.m.extensions);
+        let vertex_colour = traits.colours.rgb;
         let tint = vertex_colour.unwrap_or([1.0; 3]);
         let [r, g, b] = [r * tint[0], g * tint[1], b * tint[2]];
         match texture {
@@ -478,19 +494,27 @@ impl Writer<'_, '_> {
             let max = if texture.is_some() { 1.0 } else { 100.0 };
             self.colour("specular_color", e.specular_color_factor, texture, max)?;
         }
-        if let Some(e) = e.anisotropy.as_ref().filter(|e| e.anisotropy_strength != 0.0) {
-            let texture = e.anisotropy_texture.as_ref();
-            self.number("anisotropy", e.anisotropy_strength, texture.map(|info| (info, 2)))?;
-            let rotation = e.anisotropy_rotation % std::f32::consts::TAU;
-            match texture {
-                None => self.parameter(format_args!("\"float anisotropy_rotation\" {rotation}")),
-                Some(info) => {
-                    let content = Content::Directions(rotation);
-                    let name = self.textures.normals("anisotropy_direction", info, content)?;
-                    self.parameter(format_args!("\"texture anisotropy_direction\" \"{name}\""));
-                }
+        self.anisotropy(traits.mirrors_rotation)
+    }
+
+    /// Writes the direction in which highlights are stretched. Where bitangents are opposite to the
+    /// y axis of the shading frame, an angle must be a direction.
+    fn anisotropy(&mut self, is_mirrored: bool) -> Result<(), SceneError> {
+        let anisotropy = self.m.extensions.anisotropy.as_ref();
+        let Some(e) = anisotropy.filter(|e| e.anisotropy_strength != 0.0) else { return Ok(()) };
+        let texture = e.anisotropy_texture.as_ref();
+        self.number("anisotropy", e.anisotropy_strength, texture.map(|info| (info, 2)))?;
+        let rotation = e.anisotropy_rotation % std::f32::consts::TAU;
+        let name = "anisotropy_direction";
+        let texture = match texture {
+            None if !is_mirrored => {
+                self.parameter(format_args!("\"float anisotropy_rotation\" {rotation}"));
+                return Ok(());
             }
-        }
+            None => self.textures.direction(name, rotation),
+            Some(info) => self.textures.normals(name, info, Content::Directions(rotation))?,
+        };
+        self.parameter(format_args!("\"texture {name}\" \"{texture}\""));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::Options;
 use crate::animation::Pose;
 use crate::document::{Document, label};
 use crate::files::file_name;
-use crate::materials::{self, Translated, VertexColours};
+use crate::materials::{self, Translated, VertexColours, VertexTraits};
 use crate::mesh::{self, Joints, MeshPose, Needs, Triangles};
 use crate::nodes::{Nodes, Transforms, instances, node_label};
 use crate::schema::Primitive;
@@ -26,8 +26,8 @@ pub(crate) struct Shapes {
     pub has_lamps: bool,
     /// Whether some contain a medium.
     pub has_media: bool,
-    /// Materials, for the colours of vertices that they were translated for.
-    materials: HashMap<Option<usize>, Vec<(VertexColours, Translated)>>,
+    /// Materials, for the vertices that they were translated for.
+    materials: HashMap<Option<usize>, Vec<(VertexTraits, Translated)>>,
     /// Meshes with one shape for each primitive: text and bounding box.
     meshes: HashMap<MeshUse, (String, Option<[DVec3; 2]>)>,
 }
@@ -102,7 +102,7 @@ impl Shapes {
             }
         }
         for (key, placements) in uses {
-            shapes.mesh(context, nodes, poses, variant, key, placements[0].node)?;
+            shapes.mesh(context, nodes, poses, variant, (key, &placements))?;
             shapes.place(context.document, key, &placements);
         }
         Ok(shapes)
@@ -160,9 +160,11 @@ impl Shapes {
         nodes: &Nodes,
         poses: &[Vec<Pose>; 2],
         variant: Option<usize>,
-        key: MeshUse,
-        node: usize,
+        (key, placements): (MeshUse, &[Placement]),
     ) -> Result<(), SceneError> {
+        let node = placements[0].node;
+        let mirrors = |placement: &Placement| placement.transforms[0].matrix3.determinant() < 0.0;
+        let is_mirrored = placements.iter().any(mirrors);
         // Taken out of the document, which images are read from meanwhile.
         let mesh = std::mem::take(&mut context.document.root.meshes[key.mesh]);
         let mesh_name = label("mesh", key.mesh, mesh.name.as_deref());
@@ -194,7 +196,7 @@ impl Shapes {
             let file = file.unwrap_or_else(|| format!("mesh{}", key.mesh));
             self.primitive(
                 context,
-                (primitive, &mesh_poses),
+                (primitive, &mesh_poses, is_mirrored),
                 material,
                 (&name, &file),
                 (&mut text, &mut bounds),
@@ -209,7 +211,7 @@ impl Shapes {
     fn primitive(
         &mut self,
         context: &mut Context,
-        (primitive, poses): (&Primitive, &[MeshPose; 2]),
+        (primitive, poses, is_mirrored): (&Primitive, &[MeshPose; 2], bool),
         material: Option<usize>,
         (name, file): (&str, &str),
         (text, bounds): (&mut String, &mut Option<[DVec3; 2]>),
@@ -225,17 +227,21 @@ impl Shapes {
         };
         let has_opacity = schema.is_some_and(materials::has_opacity);
         let is_lamp = schema.is_some_and(materials::is_lamp);
+        let has_rotation = schema.is_some_and(materials::has_rotation);
         let triangles = mesh::read(document, primitive, name, poses, &needs, context.diagnostics)?;
         let Some(mut triangles) = triangles.filter(|triangles| !triangles.is_empty()) else {
             return Ok(());
         };
         let stem = context.files.stems.unique(file);
         let colours = vertex_colours(&mut triangles, has_opacity);
+        let is_mirrored = is_mirrored && !triangles.tangents.is_empty()
+            || triangles.tangents.iter().any(|tangent| tangent.w < 0.0);
+        let traits = VertexTraits { colours, mirrors_rotation: has_rotation && is_mirrored };
         let known = self.materials.entry(material).or_default();
-        let translated = match known.iter().find(|(other, _)| *other == colours) {
+        let translated = match known.iter().find(|(other, _)| *other == traits) {
             Some((_, translated)) => translated.clone(),
             None => {
-                let translated = materials::translate(context, material, colours)?;
+                let translated = materials::translate(context, material, traits)?;
                 let path = context.document.path.display();
                 let element = material.map_or("the default material".into(), |index| {
                     let name = context.document.root.materials[index].name.as_deref();
@@ -243,7 +249,7 @@ impl Shapes {
                 });
                 let origin = format!("{path}: {element}");
                 self.parts.push((origin, format!("{}\n", translated.text)));
-                known.push((colours, translated.clone()));
+                known.push((traits, translated.clone()));
                 translated
             }
         };

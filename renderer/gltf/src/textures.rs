@@ -251,6 +251,13 @@ impl MaterialTextures<'_, '_> {
         self.decoded(parameter, "")
     }
 
+    /// Declares the direction at an angle from the tangent towards the bitangent, and returns the
+    /// name of the texture.
+    pub fn direction(&mut self, parameter: &str, angle: f32) -> String {
+        let [x, y] = [libm::cosf(angle), libm::sinf(angle)].map(|x| 0.5 * x + 0.5);
+        self.decoded(parameter, &format!(" \"rgb tex\" [{x} {y} 0.5]"))
+    }
+
     fn decoded(&mut self, parameter: &str, map: &str) -> String {
         let name = format!("{}.{parameter}", self.name);
         let _ = writeln!(self.text, "Texture \"{name}\" \"spectrum\" \"normalmap\"{map}");

@@ -91,6 +91,12 @@ fn anisotropy_follows_the_directions_of_a_texture() {
     // With mirrored coordinates, u is along −x: 30° from there towards y is −30°.
     let mirrored = pixel(15, &(rotated(-60.0) + map), 255);
     assert_near(mirrored, pixel(4, &rotated(-30.0), 0), 0.02);
+    // So is an angle without a texture, and one of a mirrored node.
+    assert_near(pixel(15, &rotated(30.0), 0), pixel(4, &rotated(-30.0), 0), 0.02);
+    let node = mesh(4, &rotated(30.0), 0);
+    let node = node.replacen("{\"mesh\":0", "{\"scale\":[-1,1,1],\"mesh\":0", 1);
+    let reflected = mean_pixel(&node, &Options::default());
+    assert_near(reflected, pixel(4, &rotated(-30.0), 0), 0.02);
     let other = pixel(4, &rotated(30.0), 0);
     assert!((mirrored[0] - other[0]).abs() > 0.1 * other[0], "{mirrored:?} {other:?}");
     let text = text(&mesh(4, map, 255), &Options::default());

@@ -70,7 +70,8 @@ struct Material {
     anisotropy: f32,
     /// Angle from the tangent to that direction, in radians. range: [-7, 7], default: 0
     anisotropy_rotation: f32,
-    /// Direction that takes the place of the tangent, of any length. range: [-1, 1], default: (1, 0, 0)
+    /// Direction that takes the place of the tangent, of any length.
+    /// range: [-1, 1], default: (1, 0, 0)
     anisotropy_direction: vec3f,
     /// Weight of the coat. range: [0, 1], default: 0
     clearcoat: f32,

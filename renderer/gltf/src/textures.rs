@@ -245,8 +245,8 @@ impl MaterialTextures<'_, '_> {
         Ok(self.decoded(parameter, &format!(" \"texture tex\" \"{map}\"")))
     }
 
-    /// Declares the normal of the mesh in the shading frame of the material, and returns the name of
-    /// the texture.
+    /// Declares the normal of the mesh in the shading frame of the material, and returns the name
+    /// of the texture.
     pub fn surface_normal(&mut self, parameter: &str) -> String {
         self.decoded(parameter, "")
     }

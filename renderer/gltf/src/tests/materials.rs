@@ -13,7 +13,8 @@ fn coated(maps: &str, coat: &str, coordinates: usize) -> String {
         "textures":[{{"source":0}},{{"source":0}}],
         "materials":[{{"name":"m"{maps},"pbrMetallicRoughness":{{"baseColorFactor":[0,0,0,1],
         "metallicFactor":0}},"extensions":{{"KHR_materials_specular":{{"specularFactor":0}},
-        "KHR_materials_clearcoat":{{"clearcoatFactor":1,"clearcoatRoughnessFactor":0.6{coat}}}}}}}]"#
+        "KHR_materials_clearcoat":{{"clearcoatFactor":1,
+        "clearcoatRoughnessFactor":0.6{coat}}}}}}}]"#
     ))
 }
 

@@ -601,7 +601,7 @@ fn invalid_documents_are_errors_that_name_the_element() {
         (mesh(r#""POSITION":0"#, r#","material":3"#), "refers to material 3"),
         (
             without_data,
-            "accessor 0 (POSITION of primitive 0 of mesh 0 \"m\") has no data: neither a buffer view",
+            "accessor 0 (POSITION of primitive 0 of mesh 0 \"m\") has no data: neither a buffer",
         ),
         (
             mesh(r#""POSITION":0"#, r#","indices":2"#).replace("{\"bufferView\":2,", "{"),

@@ -46,7 +46,8 @@ fn morph_targets_and_skins_move_vertices() {
     assert_eq!(positions(&document(morphed))[0], [-1.0, -1.0, 0.5]);
     let skinned = r#""meshes":[{"primitives":[{"attributes":
         {"POSITION":0,"JOINTS_0":9,"WEIGHTS_0":10},"indices":2}]}],
-        "nodes":[{"mesh":0,"skin":0,"translation":[9,9,9]},{"translation":[2,0,0]},{"translation":[0,4,0]}],
+        "nodes":[{"mesh":0,"skin":0,"translation":[9,9,9]},{"translation":[2,0,0]},
+        {"translation":[0,4,0]}],
         "skins":[{"joints":[1,2]}]"#;
     assert_eq!(positions(&document(skinned))[2], [2.0, 3.0, 0.0]);
 }

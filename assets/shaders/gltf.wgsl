@@ -20,7 +20,8 @@
 //! - T is tinted by the base colour (KHR_materials_transmission). Through a thin wall, it is G for
 //!   the mirrored direction. Into a volume (KHR_materials_volume), facets refract (Walter et al.
 //!   2007, *Microfacet models for refraction through rough surfaces*).
-//! - C is a coat with f₀ = 0.04 (KHR_materials_clearcoat). S is `sheen_color` times D V with D of
+//! - C is a coat with f₀ = 0.04 (KHR_materials_clearcoat). Its cosines are those to its own normal,
+//!   or the opposite one where that faces away from wo. S is `sheen_color` times D V with D of
 //!   Estevez and Kulla 2017, *Production friendly microfacet sheen BRDF*, and V of Neubelt and
 //!   Pettineo (KHR_materials_sheen).
 //!
@@ -69,10 +70,15 @@ struct Material {
     anisotropy: f32,
     /// Angle from the tangent to that direction, in radians. range: [-7, 7], default: 0
     anisotropy_rotation: f32,
+    /// Direction that takes the place of the tangent, of any length.
+    /// range: [-1, 1], default: (1, 0, 0)
+    anisotropy_direction: vec3f,
     /// Weight of the coat. range: [0, 1], default: 0
     clearcoat: f32,
     /// Roughness √α of the coat. range: [0, 1], default: 0
     clearcoat_roughness: f32,
+    /// Normal of the coat in the shading frame, of any length. range: [-1, 1], default: (0, 0, 1)
+    clearcoat_normal: vec3f,
     /// Colour of the sheen. range: [0, 1], default: 0
     sheen_color: vec3f,
     /// Roughness √α of the sheen. range: [0, 1], default: 0.5
@@ -169,18 +175,30 @@ fn mirror_pdf(f: Facets, h: vec3f, h2: f32) -> f32 {
     return half_density(f, h, h2) / (f.cosine + f.sigma);
 }
 
+/// The x axis of the lobes.
+fn lobe_axis(m: Material) -> vec2f {
+    let c = cos(m.anisotropy_rotation);
+    let s = sin(m.anisotropy_rotation);
+    let d = m.anisotropy_direction.xy;
+    if d.x != 1.0 || d.y != 0.0 {
+        let length2 = dot(d, d);
+        let t = clamp(d * inverseSqrt(max(length2, 1e-12)), vec2f(-1.0), vec2f(1.0));
+        let axis = vec2f(c * t.x - s * t.y, s * t.x + c * t.y);
+        return select(vec2f(c, s), axis, length2 > 1e-12);
+    }
+    return vec2f(c, s);
+}
+
 /// The frame of the lobes: both directions are reflected so that wo is above the surface, and turned
 /// so that the x axis is that of the anisotropy.
 fn to_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
-    let c = cos(m.anisotropy_rotation);
-    let s = sin(m.anisotropy_rotation);
-    return side * vec3f(c * w.x + s * w.y, c * w.y - s * w.x, w.z);
+    let x = lobe_axis(m);
+    return side * vec3f(x.x * w.x + x.y * w.y, x.x * w.y - x.y * w.x, w.z);
 }
 
 fn from_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
-    let c = cos(m.anisotropy_rotation);
-    let s = sin(m.anisotropy_rotation);
-    return side * vec3f(c * w.x - s * w.y, s * w.x + c * w.y, w.z);
+    let x = lobe_axis(m);
+    return side * vec3f(x.x * w.x - x.y * w.y, x.y * w.x + x.x * w.y, w.z);
 }
 
 fn base_facets(wo: vec3f, m: Material) -> Facets {
@@ -188,8 +206,62 @@ fn base_facets(wo: vec3f, m: Material) -> Facets {
     return facets(vec2f(mix(alpha, 1.0, square(m.anisotropy)), alpha), wo);
 }
 
-fn coat_facets(wo: vec3f, m: Material) -> Facets {
-    return facets(vec2f(square(m.clearcoat_roughness)), wo);
+/// The coat as seen from wo.
+struct Coat {
+    facets: Facets,
+    /// The view direction in the frame of the coat, where its normal is the z axis.
+    o: vec3f,
+    /// The frame of the coat is that of the lobes after half a turn about this axis, and after a
+    /// change of the sign of z if this is negative.
+    axis: vec3f,
+    sign: f32,
+}
+
+/// Whether the coat has a frame of its own.
+fn is_tilted(m: Material) -> bool {
+    return m.clearcoat_normal.x != 0.0 || m.clearcoat_normal.y != 0.0;
+}
+
+fn half_turn(w: vec3f, axis: vec3f) -> vec3f {
+    return (2.0 * dot(axis, w)) * axis - w;
+}
+
+fn coat(o: vec3f, side: f32, m: Material) -> Coat {
+    var c: Coat;
+    c.o = o;
+    c.axis = vec3f(0.0, 0.0, 1.0);
+    c.sign = 1.0;
+    if is_tilted(m) {
+        let n = to_lobes(vec3f(m.clearcoat_normal.xy, side * m.clearcoat_normal.z), side, m);
+        let upper = select(-n, n, n.z > 0.0) * inverseSqrt(max(dot(n, n), 1e-12));
+        let middle = vec3f(upper.xy, upper.z + 1.0);
+        c.axis = middle * inverseSqrt(dot(middle, middle));
+        let turned = half_turn(o, c.axis);
+        c.sign = select(-1.0, 1.0, turned.z > 0.0);
+        c.o = vec3f(turned.xy, abs(turned.z));
+    }
+    c.facets = facets(vec2f(square(m.clearcoat_roughness)), c.o);
+    return c;
+}
+
+fn to_coat(w: vec3f, c: Coat, m: Material) -> vec3f {
+    if is_tilted(m) {
+        let turned = half_turn(w, c.axis);
+        return vec3f(turned.xy, c.sign * turned.z);
+    }
+    return w;
+}
+
+fn from_coat(w: vec3f, c: Coat, m: Material) -> vec3f {
+    if is_tilted(m) {
+        return half_turn(vec3f(w.xy, c.sign * w.z), c.axis);
+    }
+    return w;
+}
+
+/// Whether the coat reflects to a direction in its frame that is above the surface.
+fn is_above_coat(w: vec3f, m: Material) -> bool {
+    return !is_tilted(m) || w.z > 0.0;
 }
 
 /// What the base is made of.
@@ -396,16 +468,18 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     }
     if m.clearcoat > 0.0 {
         let weight = select(m.clearcoat, 0.0, b.inside);
-        let c = coat_facets(o, m);
-        let coat = (0.04 + 0.96 * pow5(1.0 - cosine_h)) * mirror_lobe(c, h, h2, mirrored);
-        s = vec3f(weight * select(0.0, coat, reflects))
-            + (1.0 - weight * min(0.04 * c.a + c.b, 1.0)) * s;
+        let c = coat(o, side, m);
+        let coat_i = to_coat(mirrored, c, m);
+        let lobe = mirror_lobe(c.facets, to_coat(h, c, m), h2, coat_i);
+        let coated = (0.04 + 0.96 * pow5(1.0 - cosine_h)) * lobe;
+        s = vec3f(weight * select(0.0, coated, reflects && is_above_coat(coat_i, m)))
+            + (1.0 - weight * min(0.04 * c.facets.a + c.facets.b, 1.0)) * s;
     }
     return select(vec3f(0.0), s, min(abs(wi.z), abs(wo.z)) > MIN_SCATTERED);
 }
 
 /// Probabilities of the lobes: facets, coat, diffuse reflection, diffuse transmission.
-fn probabilities(f: Facets, o: vec3f, b: Base, m: Material) -> vec4f {
+fn probabilities(f: Facets, o: vec3f, side: f32, b: Base, m: Material) -> vec4f {
     let e = dielectric_albedo(f, b, m);
     let below = (1.0 - m.metallic) * (1.0 - e);
     let color = largest(b.color);
@@ -415,16 +489,16 @@ fn probabilities(f: Facets, o: vec3f, b: Base, m: Material) -> vec4f {
     var diffuse = opaque * (1.0 - m.diffuse_transmission) * color;
     let transmitted =
         opaque * m.diffuse_transmission * largest(m.diffuse_transmission_color);
-    var coat = 0.0;
+    var coated = 0.0;
     if m.clearcoat > 0.0 {
-        let c = coat_facets(o, m);
-        coat = select(m.clearcoat * (0.04 * c.a + c.b), 0.0, b.inside);
+        let c = coat(o, side, m).facets;
+        coated = select(m.clearcoat * (0.04 * c.a + c.b), 0.0, b.inside);
     }
     if largest(m.sheen_color) > 0.0 {
         let albedo = min(sheen_albedo(f.cosine, max(m.sheen_roughness, 0.1)), 1.0);
         diffuse += largest(m.sheen_color) * albedo;
     }
-    let weights = vec4f(facet, coat, diffuse + 1e-3, transmitted);
+    let weights = vec4f(facet, coated, diffuse + 1e-3, transmitted);
     return weights / (weights.x + weights.y + weights.z + weights.w);
 }
 
@@ -445,7 +519,7 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let h = mirrored + o;
     let h2 = max(dot(h, h), 1e-12);
     let cosine_h = min(0.5 * sqrt(h2), 1.0);
-    let p = probabilities(f, o, b, m);
+    let p = probabilities(f, o, side, b, m);
     let mirror = mirror_pdf(f, h, h2);
     let cosine = abs(i.z) * INV_PI;
     var density = select(p.w, p.z, reflects) * cosine;
@@ -465,7 +539,9 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
         density += select(0.0, p.x * mirror, reflects);
     }
     if m.clearcoat > 0.0 {
-        density += select(0.0, p.y * mirror_pdf(coat_facets(o, m), h, h2), reflects);
+        let c = coat(o, side, m);
+        let coated = p.y * mirror_pdf(c.facets, to_coat(h, c, m), h2);
+        density += select(0.0, coated, reflects && is_above_coat(to_coat(mirrored, c, m), m));
     }
     return select(0.0, density, min(abs(wi.z), abs(wo.z)) > MIN_SCATTERED);
 }
@@ -506,7 +582,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let o = to_lobes(wo, side, m);
     let b = base(side, m);
     let f = base_facets(o, m);
-    let p = probabilities(f, o, b, m);
+    let p = probabilities(f, o, side, b, m);
     // u.x selects the lobe, then is remapped to [0, 1) for reuse.
     let ends = vec3f(p.x, p.x + p.y, p.x + p.y + p.z);
     let is_facet = u.x < ends.x;
@@ -524,14 +600,21 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     var i = vec3f(d, select(-z, z, is_diffuse));
     if is_facet || is_coat {
         var lobe = f;
+        var view = o;
+        let layer = coat(o, side, m);
         if m.clearcoat > 0.0 && is_coat {
-            lobe = coat_facets(o, m);
+            lobe = layer.facets;
+            view = layer.o;
         }
-        let n = visible_normal(d, o, lobe);
+        let n = visible_normal(d, view, lobe);
         let n2 = dot(n, n);
-        let c = dot(o, n);
-        i = (2.0 * c / n2) * n - o;
+        let c = dot(view, n);
+        i = (2.0 * c / n2) * n - view;
         var valid = i.z > 0.0;
+        if is_tilted(m) && m.clearcoat > 0.0 && is_coat {
+            i = from_coat(i, layer, m);
+            valid = valid && i.z > 0.0;
+        }
         if m.transmission > 0.0 && is_facet {
             let cosine_o = min(c * inverseSqrt(n2), 1.0);
             let share = reflection_probability(reflectance(cosine_o, b, m), b, m);

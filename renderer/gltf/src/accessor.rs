@@ -1,7 +1,7 @@
 //! Reads accessors: arrays of scalars, vectors and matrices in buffer views, some of them sparse.
 
 use crate::document::Document;
-use crate::schema::SparseArray;
+use crate::schema::{Accessor, SparseArray};
 use lightbound_pbrt::SceneError;
 
 /// Types of components.
@@ -119,6 +119,21 @@ impl Document {
         self.floats::<4>(index, user)
     }
 
+    /// Fails for an accessor without elements, or without data: its numbers are all 0, of which no
+    /// mesh can be made. `user` names the attribute.
+    pub fn check_data(&self, index: usize, user: &str) -> Result<(), SceneError> {
+        let accessor = self.get(&self.root.accessors, "accessor", index, user)?;
+        let problem = match accessor {
+            Accessor { count: 0, .. } => "has no elements",
+            Accessor { buffer_view: None, sparse: None, .. } => {
+                "has no data: neither a buffer view nor sparse values"
+            }
+            _ => return Ok(()),
+        };
+        let error = self.error(&format!("accessor {index} ({user})"), problem);
+        Err(error.help("export the asset again, without extensions that compress meshes"))
+    }
+
     /// Reads indices.
     pub fn indices(&self, index: usize, user: &str) -> Result<Vec<u32>, SceneError> {
         let values = self.elements::<1>(index, user)?;
@@ -127,6 +142,7 @@ impl Document {
             let message = format!("are accessor {index} with the component type {component}");
             return Err(self.error(user, message).help("export unsigned integers"));
         }
+        self.check_data(index, user)?;
         Ok(values.iter().map(|[x]| *x as u32).collect())
     }
 

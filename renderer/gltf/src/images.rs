@@ -5,6 +5,7 @@
 
 use crate::document::{Document, label};
 use crate::files::{Files, file_name};
+use crate::schema::TextureInfo;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 use lightbound_image::read::read_with;
@@ -27,9 +28,19 @@ pub(crate) enum Content {
     Mask { factor: f32, cutoff: f32 },
     /// Normals whose x and y are scaled.
     Normals(f32),
+    /// Directions in red and green, turned by an angle, as normals in the tangent plane.
+    Directions(f32),
 }
 
 impl Content {
+    /// Returns the content of a normal map.
+    pub fn of_normals(info: &TextureInfo) -> Content {
+        match info.scale {
+            None | Some(1.0) => Content::Original,
+            Some(scale) => Content::Normals(scale),
+        }
+    }
+
     /// The end of the file's name.
     fn suffix(self) -> String {
         match self {
@@ -40,6 +51,7 @@ impl Content {
             }
             Content::Mask { factor, cutoff } => format!("-mask-{}", join(&[factor, cutoff])),
             Content::Normals(scale) => format!("-scaled-{scale}"),
+            Content::Directions(angle) => format!("-direction-{angle}"),
         }
     }
 }
@@ -173,6 +185,13 @@ fn encode(image: &Decoded, content: Content, mirror: [bool; 2]) -> Vec<u8> {
             let scaled = glam::Vec3::new(n.x * scale, n.y * scale, n.z).normalize_or(glam::Vec3::Z);
             (0.5 * scaled + 0.5).to_array().map(code)
         }),
+        Content::Directions(angle) => {
+            let turn = glam::Vec2::new(libm::cosf(angle), libm::sinf(angle));
+            Box::new(move |x, y| {
+                let direction = turn.rotate(2.0 * codes.rgb(x, y).truncate() - 1.0);
+                (0.5 * direction.extend(0.0) + 0.5).to_array().map(code)
+            })
+        }
         _ => Box::new(move |x, y| codes.rgb(x, y).to_array().map(code)),
     };
     let is_grey = matches!(content, Content::Channel(_) | Content::Mask { .. });

@@ -47,6 +47,8 @@ pub struct Options {
     pub scene: Option<String>,
     /// Time of the animation in seconds; `None` for the pose without an animation.
     pub time: Option<f64>,
+    /// Seconds for which the shutter is open from `time` on, 0 without it; `None` for no motion.
+    pub shutter: Option<f64>,
     /// Name or index of the animation; `None` for the first.
     pub animation: Option<String>,
     /// Name of a variant of the materials (KHR_materials_variants); `None` for the default one.

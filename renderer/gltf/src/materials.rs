@@ -23,6 +23,15 @@ impl VertexColours {
     pub const NONE: VertexColours = VertexColours { rgb: Some([1.0; 3]), alpha: Some(1.0) };
 }
 
+/// What a material depends on of the vertices of a shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct VertexTraits {
+    pub colours: VertexColours,
+    /// Whether bitangents are opposite to the cross product of normal and tangent somewhere, and
+    /// the material has an [angle](has_rotation) from the tangent.
+    pub mirrors_rotation: bool,
+}
+
 /// A material, and what shapes with it need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Translated {
@@ -46,6 +55,7 @@ fn textures(m: &Material) -> Vec<&TextureInfo> {
     let all = [
         m.normal_texture.as_ref(),
         m.emissive_texture.as_ref(),
+        e.clearcoat.as_ref().and_then(|e| e.clearcoat_normal_texture.as_ref()),
         gloss.map_or(pbr.base_color_texture.as_ref(), |gloss| gloss.diffuse_texture.as_ref()),
         pbr.metallic_roughness_texture.as_ref(),
         gloss.and_then(|gloss| gloss.specular_glossiness_texture.as_ref()),
@@ -73,7 +83,17 @@ pub(crate) fn uses(m: &Material) -> Vec<Coordinates> {
 /// Whether the material depends on tangents.
 pub(crate) fn needs_tangents(m: &Material) -> bool {
     let anisotropy = m.extensions.anisotropy.as_ref();
-    m.normal_texture.is_some() || anisotropy.is_some_and(|e| e.anisotropy_strength != 0.0)
+    let coat = m.extensions.clearcoat.as_ref().filter(|e| e.clearcoat_factor != 0.0);
+    let has_coat_normals = coat.is_some_and(|e| e.clearcoat_normal_texture.is_some());
+    m.normal_texture.is_some()
+        || has_coat_normals
+        || anisotropy.is_some_and(|e| e.anisotropy_strength != 0.0)
+}
+
+/// Whether the material has an angle from the tangent, the same everywhere.
+pub(crate) fn has_rotation(m: &Material) -> bool {
+    let anisotropy = m.extensions.anisotropy.as_ref().filter(|e| e.anisotropy_strength != 0.0);
+    anisotropy.is_some_and(|e| e.anisotropy_rotation != 0.0 && e.anisotropy_texture.is_none())
 }
 
 /// Whether surfaces with the material have an opacity.
@@ -91,7 +111,7 @@ pub(crate) fn is_lamp(m: &Material) -> bool {
 pub(crate) fn translate(
     context: &mut Context,
     index: Option<usize>,
-    vertex_colours: VertexColours,
+    traits: VertexTraits,
 ) -> Result<Translated, SceneError> {
     let default = Material::default();
     let mut materials = std::mem::take(&mut context.document.root.materials);
@@ -111,7 +131,7 @@ pub(crate) fn translate(
     let text = String::new();
     let textures = MaterialTextures { context, user, name: name.clone(), coordinates, text };
     let mut writer = Writer { textures, parameters: String::new(), name, m: material };
-    let result = writer.material(vertex_colours);
+    let result = writer.material(traits);
     context.document.root.materials = std::mem::take(&mut materials);
     result
 }
@@ -188,8 +208,8 @@ impl Writer<'_, '_> {
         Ok(clamped)
     }
 
-    fn material(&mut self, vertex_colours: VertexColours) -> Result<Translated, SceneError> {
-        let m = self.m;
+    fn material(&mut self, traits: VertexTraits) -> Result<Translated, SceneError> {
+        let (m, vertex_colours) = (self.m, traits.colours);
         let mut translated = Translated { name: self.name.clone(), ..Translated::default() };
         let pbr = &m.pbr_metallic_roughness;
         let gloss = m.extensions.specular_glossiness.as_ref();
@@ -218,7 +238,7 @@ impl Writer<'_, '_> {
         self.medium(&mut translated);
 
         if !self.clear_glass(vertex_colours.rgb)? {
-            self.base(base, base_texture, vertex_colours.rgb)?;
+            self.base(base, base_texture, traits)?;
             self.layers()?;
             self.transmission()?;
             let _ = write!(
@@ -228,9 +248,7 @@ impl Writer<'_, '_> {
             );
         }
         if let Some(info) = &m.normal_texture {
-            let scale = info.scale.unwrap_or(1.0);
-            let content = if scale == 1.0 { Content::Original } else { Content::Normals(scale) };
-            let file = self.textures.unmapped("a normal map", info, content)?;
+            let file = self.textures.unmapped("a normal map", info, Content::of_normals(info))?;
             let _ = write!(self.textures.text, "\n  \"string normalmap\" \"{file}\"");
         }
         self.textures.text.push('\n');
@@ -251,15 +269,22 @@ impl Writer<'_, '_> {
             Some("BLEND") => None,
             _ => return Ok(()),
         };
-        if cutoff.is_some() && of_vertices.is_none() {
-            let problem = "uses MASK, but vertices differ in opacity";
-            self.warn(problem, "the opacity without that of vertices")?;
-        }
         let factor = factor * of_vertices.unwrap_or(1.0);
-        let texture =
-            texture.map(|info| self.textures.opacity(info, factor, cutoff)).transpose()?.flatten();
-        if cutoff.is_none() && of_vertices.is_none() {
-            let name = self.vertex_opacity(texture, factor);
+        // The opacity of vertices counts before the cutoff.
+        let cutoff_of_texture = cutoff.filter(|_| of_vertices.is_some());
+        let opacity = |info| self.textures.opacity(info, factor, cutoff_of_texture);
+        let texture = texture.map(opacity).transpose()?.flatten();
+        if of_vertices.is_none() {
+            let mut name = self.vertex_opacity(texture, factor);
+            if let Some(cutoff) = cutoff {
+                let mask = format!("{}.mask", self.name);
+                let _ = writeln!(
+                    self.textures.text,
+                    "Texture \"{mask}\" \"float\" \"threshold\" \"texture tex\" \"{name}\" \
+                     \"float threshold\" {cutoff}"
+                );
+                name = mask;
+            }
             translated.shape = format!(" \"texture alpha\" \"{name}\"");
             return Ok(());
         }
@@ -416,9 +441,10 @@ impl Writer<'_, '_> {
         &mut self,
         [r, g, b, _]: [f32; 4],
         texture: Option<&TextureInfo>,
-        vertex_colour: Option<[f32; 3]>,
+        traits: VertexTraits,
     ) -> Result<(), SceneError> {
         let (m, e) = (self.m, &self.m.extensions);
+        let vertex_colour = traits.colours.rgb;
         let tint = vertex_colour.unwrap_or([1.0; 3]);
         let [r, g, b] = [r * tint[0], g * tint[1], b * tint[2]];
         match texture {
@@ -468,18 +494,27 @@ impl Writer<'_, '_> {
             let max = if texture.is_some() { 1.0 } else { 100.0 };
             self.colour("specular_color", e.specular_color_factor, texture, max)?;
         }
-        if let Some(e) = e.anisotropy.as_ref().filter(|e| e.anisotropy_strength != 0.0) {
-            let texture = e.anisotropy_texture.as_ref().map(|info| (info, 2));
-            if texture.is_some() {
-                self.warn(
-                    "has a texture of the direction of anisotropy",
-                    "the direction that is constant, with the strength of the texture",
-                )?;
+        self.anisotropy(traits.mirrors_rotation)
+    }
+
+    /// Writes the direction in which highlights are stretched. Where bitangents are opposite to the
+    /// y axis of the shading frame, an angle must be a direction.
+    fn anisotropy(&mut self, is_mirrored: bool) -> Result<(), SceneError> {
+        let anisotropy = self.m.extensions.anisotropy.as_ref();
+        let Some(e) = anisotropy.filter(|e| e.anisotropy_strength != 0.0) else { return Ok(()) };
+        let texture = e.anisotropy_texture.as_ref();
+        self.number("anisotropy", e.anisotropy_strength, texture.map(|info| (info, 2)))?;
+        let rotation = e.anisotropy_rotation % std::f32::consts::TAU;
+        let name = "anisotropy_direction";
+        let texture = match texture {
+            None if !is_mirrored => {
+                self.parameter(format_args!("\"float anisotropy_rotation\" {rotation}"));
+                return Ok(());
             }
-            self.number("anisotropy", e.anisotropy_strength, texture)?;
-            let rotation = e.anisotropy_rotation % std::f32::consts::TAU;
-            self.parameter(format_args!("\"float anisotropy_rotation\" {rotation}"));
-        }
+            None => self.textures.direction(name, rotation),
+            Some(info) => self.textures.normals(name, info, Content::Directions(rotation))?,
+        };
+        self.parameter(format_args!("\"texture {name}\" \"{texture}\""));
         Ok(())
     }
 
@@ -491,9 +526,7 @@ impl Writer<'_, '_> {
             self.number("clearcoat", e.clearcoat_factor, texture)?;
             let texture = e.clearcoat_roughness_texture.as_ref().map(|info| (info, 1));
             self.number("clearcoat_roughness", e.clearcoat_roughness_factor, texture)?;
-            if e.clearcoat_normal_texture.is_some() {
-                self.warn("has a normal map of its coat", "the normals of the base")?;
-            }
+            self.coat_normal(e.clearcoat_normal_texture.as_ref())?;
         }
         if let Some(e) = e.sheen.as_ref().filter(|e| e.sheen_color_factor != [0.0; 3]) {
             let texture = e.sheen_color_texture.as_ref();
@@ -523,6 +556,20 @@ impl Writer<'_, '_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Writes the normals of the coat, unless they are those of the base.
+    fn coat_normal(&mut self, map: Option<&TextureInfo>) -> Result<(), SceneError> {
+        let name = match (map, &self.m.normal_texture) {
+            (None, None) => return Ok(()),
+            (Some(coat), Some(base)) if coat == base => return Ok(()),
+            (Some(coat), _) => {
+                self.textures.normals("clearcoat_normal", coat, Content::of_normals(coat))?
+            }
+            (None, Some(_)) => self.textures.surface_normal("clearcoat_normal"),
+        };
+        self.parameter(format_args!("\"texture clearcoat_normal\" \"{name}\""));
         Ok(())
     }
 

@@ -24,10 +24,21 @@ pub(crate) struct Triangles {
     /// Colours of vertices; may be empty.
     pub colours: Vec<[f32; 4]>,
     pub triangles: Vec<[u32; 3]>,
+    /// Positions and normals when the shutter closes, if they differ.
+    pub end: Option<[Vec<DVec3>; 2]>,
 }
 
 /// The joints of a skin, in world space, times their inverse bind matrices.
 pub(crate) type Joints = Vec<DAffine3>;
+
+/// What deforms a mesh.
+#[derive(PartialEq)]
+pub(crate) struct MeshPose {
+    /// Weights of morph targets.
+    pub weights: Vec<f32>,
+    /// The joints of the skin, if there is one.
+    pub joints: Option<Joints>,
+}
 
 /// What a material needs of a mesh.
 pub(crate) struct Needs {
@@ -36,14 +47,21 @@ pub(crate) struct Needs {
     pub tangents: bool,
 }
 
-/// Reads a primitive. `weights` are those of morph targets, `joints` of the skin. Returns `None` for
-/// points and lines, with a warning.
+/// Vectors that a pose changes, one for each vertex; normals and tangents may be missing.
+#[derive(Clone, Default, PartialEq)]
+struct Vectors {
+    positions: Vec<DVec3>,
+    normals: Vec<DVec3>,
+    tangents: Vec<DVec3>,
+}
+
+/// Reads a primitive with its poses when the shutter opens and closes. Returns `None` for points
+/// and lines, with a warning.
 pub(crate) fn read(
     document: &Document,
     primitive: &Primitive,
     name: &str,
-    weights: &[f32],
-    joints: Option<&Joints>,
+    poses: &[MeshPose; 2],
     needs: &Needs,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Triangles>, SceneError> {
@@ -64,17 +82,20 @@ pub(crate) fn read(
     }
     let attribute = |name: &str| primitive.attributes.get(name).copied();
     let user = |attribute: &str| format!("{attribute} of {name}");
-    let Some(accessor) = attribute("POSITION") else { return Ok(None) };
-    let mut positions = vectors(document, accessor, &user("POSITION"))?;
-    let count = positions.len();
-    let check = |attribute: &str, length: usize| {
-        if length == count {
-            return Ok(());
-        }
-        let message = format!("has {length} elements for {count} positions");
-        Err(document.error(&user(attribute), message).help("export the asset again"))
+    let Some(accessor) = attribute("POSITION") else {
+        let message = format!("{}: {name} has no POSITION", document.path.display());
+        diagnostics.warn(None, message, "it is ignored")?;
+        return Ok(None);
     };
-    let mut normals = match attribute("NORMAL") {
+    // Morph targets may be the only data of a mesh.
+    if primitive.targets.is_empty() {
+        document.check_data(accessor, &user("POSITION"))?;
+    }
+    let positions = vectors(document, accessor, &user("POSITION"))?;
+    let count = positions.len();
+    let check =
+        |attribute: &str, length: usize| check_count(document, &user(attribute), length, count);
+    let normals = match attribute("NORMAL") {
         Some(accessor) => vectors(document, accessor, &user("NORMAL"))?,
         None => Vec::new(),
     };
@@ -84,7 +105,7 @@ pub(crate) fn read(
     // Tangents of flat faces are those of the triangles.
     let has_tangents = needs.tangents && !normals.is_empty();
     let given = attribute("TANGENT").filter(|_| has_tangents);
-    let (mut tangents, signs) = match given {
+    let (tangents, signs) = match given {
         Some(accessor) => {
             let values = document.floats::<4>(accessor, &user("TANGENT"))?;
             check("TANGENT", values.len())?;
@@ -94,39 +115,16 @@ pub(crate) fn read(
         }
         None => (Vec::new(), Vec::new()),
     };
-    if !weights.is_empty() && weights.len() != primitive.targets.len() {
-        let (targets, weights) = (primitive.targets.len(), weights.len());
-        let error =
-            document.error(name, format!("has {targets} morph targets, but {weights} weights"));
-        return Err(error.help("export the asset again"));
-    }
-    for (target, &weight) in std::iter::zip(&primitive.targets, weights) {
-        if weight == 0.0 {
-            continue;
-        }
-        for (attribute, vectors_of) in
-            [("POSITION", &mut positions), ("NORMAL", &mut normals), ("TANGENT", &mut tangents)]
-        {
-            let Some(&accessor) = target.get(attribute) else { continue };
-            let user = format!("the morph target {attribute} of {name}");
-            let offsets = vectors(document, accessor, &user)?;
-            if vectors_of.is_empty() {
-                continue;
-            }
-            check(attribute, offsets.len())?;
-            for (vector, offset) in std::iter::zip(vectors_of, offsets) {
-                *vector += f64::from(weight) * offset;
-            }
-        }
-    }
-    if let Some(joints) = joints {
-        let vectors = (&mut *positions, &mut *normals, &mut *tangents);
-        skin(document, primitive, name, joints, vectors)?;
-    }
-    if let Some(i) = positions.iter().position(|p| !p.is_finite()) {
-        let error = document.error(&user("POSITION"), format!("is not finite at vertex {i}"));
-        return Err(error.help("export the asset again"));
-    }
+    let rest = Vectors { positions, normals, tangents };
+    let start = posed(document, primitive, name, rest.clone(), &poses[0])?;
+    let end = match poses[0] == poses[1] {
+        true => None,
+        false => Some(posed(document, primitive, name, rest, &poses[1])?),
+    };
+    let moves =
+        |end: &Vectors| (&end.positions, &end.normals) != (&start.positions, &start.normals);
+    let end = end.filter(moves).map(|end| [end.positions, end.normals]);
+    let Vectors { positions, normals, tangents } = start;
     let coordinates = |&(set, transform): &Coordinates| {
         let name = format!("TEXCOORD_{set}");
         let Some(accessor) = attribute(&name) else { return Ok(Vec::new()) };
@@ -188,11 +186,73 @@ pub(crate) fn read(
         (_, indices) => indices.as_chunks::<3>().0.to_vec(),
     };
     let tangents = std::iter::zip(tangents, signs).map(|(t, sign)| t.extend(sign)).collect();
-    let mut mesh = Triangles { positions, normals, uvs, more_uvs, tangents, colours, triangles };
+    let mut mesh =
+        Triangles { positions, normals, uvs, more_uvs, tangents, colours, triangles, end };
     if needs.tangents && given.is_none() && !mesh.uvs.is_empty() {
         add_tangents(&mut mesh);
     }
     Ok(Some(mesh))
+}
+
+/// Applies morph targets and a skin to the vertices of a primitive.
+fn posed(
+    document: &Document,
+    primitive: &Primitive,
+    name: &str,
+    mut vertices: Vectors,
+    MeshPose { weights, joints }: &MeshPose,
+) -> Result<Vectors, SceneError> {
+    if !weights.is_empty() && weights.len() != primitive.targets.len() {
+        let (targets, weights) = (primitive.targets.len(), weights.len());
+        let error =
+            document.error(name, format!("has {targets} morph targets, but {weights} weights"));
+        return Err(error.help("export the asset again"));
+    }
+    let count = vertices.positions.len();
+    for (target, &weight) in std::iter::zip(&primitive.targets, weights) {
+        if weight == 0.0 {
+            continue;
+        }
+        for (attribute, vectors_of) in [
+            ("POSITION", &mut vertices.positions),
+            ("NORMAL", &mut vertices.normals),
+            ("TANGENT", &mut vertices.tangents),
+        ] {
+            let Some(&accessor) = target.get(attribute) else { continue };
+            let user = format!("the morph target {attribute} of {name}");
+            let offsets = vectors(document, accessor, &user)?;
+            if vectors_of.is_empty() {
+                continue;
+            }
+            check_count(document, &format!("{attribute} of {name}"), offsets.len(), count)?;
+            for (vector, offset) in std::iter::zip(vectors_of, offsets) {
+                *vector += f64::from(weight) * offset;
+            }
+        }
+    }
+    if let Some(joints) = joints {
+        skin(document, primitive, name, joints, &mut vertices)?;
+    }
+    if let Some(i) = vertices.positions.iter().position(|p| !p.is_finite()) {
+        let user = format!("POSITION of {name}");
+        let error = document.error(&user, format!("is not finite at vertex {i}"));
+        return Err(error.help("export the asset again"));
+    }
+    Ok(vertices)
+}
+
+/// Fails unless an attribute has an element for each position.
+fn check_count(
+    document: &Document,
+    user: &str,
+    length: usize,
+    positions: usize,
+) -> Result<(), SceneError> {
+    if length == positions {
+        return Ok(());
+    }
+    let message = format!("has {length} elements for {positions} positions");
+    Err(document.error(user, message).help("export the asset again"))
 }
 
 /// Returns the triangles of a strip, with alternating order of their vertices.
@@ -215,7 +275,7 @@ fn skin(
     primitive: &Primitive,
     name: &str,
     transforms: &Joints,
-    (positions, normals, tangents): (&mut [DVec3], &mut [DVec3], &mut [DVec3]),
+    Vectors { positions, normals, tangents }: &mut Vectors,
 ) -> Result<(), SceneError> {
     let mut sums = vec![DMat4::ZERO; positions.len()];
     for set in 0.. {
@@ -314,6 +374,7 @@ impl Triangles {
         self.more_uvs.iter_mut().for_each(|uvs| pick(uvs, vertices));
         pick(&mut self.tangents, vertices);
         pick(&mut self.colours, vertices);
+        self.end.iter_mut().flatten().for_each(|vectors| pick(vectors, vertices));
     }
 
     /// Replaces normals of length 0, which no normal can be made of, by those of a face.
@@ -333,6 +394,19 @@ impl Triangles {
             normals[index] = normal.try_normalize().unwrap_or(DVec3::Z);
         }
         normals.iter().map(|n| n.try_normalize().unwrap_or(DVec3::Z)).collect()
+    }
+
+    /// Returns the positions when the shutter opens, and when it closes if they differ.
+    pub fn all_positions(&self) -> impl Iterator<Item = &DVec3> {
+        self.positions.iter().chain(self.end.iter().flat_map(|[positions, _]| positions))
+    }
+
+    /// Encodes the triangles when the shutter closes, if vertices move.
+    pub fn end_ply(&self) -> Option<Vec<u8>> {
+        let [positions, normals] = self.end.clone()?;
+        let triangles = self.triangles.clone();
+        let mesh = Triangles { positions, normals, triangles, ..Triangles::default() };
+        Some(mesh.ply(VertexColours::NONE))
     }
 
     /// Encodes the triangles as a binary PLY file, with colours and opacities of vertices that
@@ -429,6 +503,7 @@ mod tests {
             tangents: vec![DVec4::new(0.6, 0.8, 0.0, -1.0); 3],
             colours: vec![[0.1, 0.2, 0.3, 0.4], [1.0; 4], [0.0; 4]],
             triangles: vec![[0, 1, 2]],
+            end: None,
         };
         let names = ["color", "alpha", "uv2", "uv3"].map(String::from);
         let read = |colours: VertexColours| {

@@ -6,10 +6,13 @@ use crate::schema::Node;
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use lightbound_pbrt::SceneError;
 
+/// Transforms when the shutter opens and closes.
+pub(crate) type Transforms = [DAffine3; 2];
+
 /// Transforms of nodes.
 pub(crate) struct Nodes {
     /// World-space transforms; `None` for nodes that are not in the scene.
-    pub world: Vec<Option<DAffine3>>,
+    pub world: Vec<Option<Transforms>>,
     /// Nodes of the scene, parents first.
     pub order: Vec<usize>,
 }
@@ -55,14 +58,14 @@ fn roots(document: &Document, scene: Option<&str>) -> Result<Vec<usize>, SceneEr
 pub(crate) fn traverse(
     document: &Document,
     scene: Option<&str>,
-    poses: &[Pose],
+    poses: &[Vec<Pose>; 2],
 ) -> Result<Nodes, SceneError> {
     let count = document.root.nodes.len();
     let mut nodes = Nodes { world: vec![None; count], order: Vec::new() };
-    let mut stack: Vec<(usize, DAffine3, String)> = roots(document, scene)?
+    let mut stack: Vec<(usize, Transforms, String)> = roots(document, scene)?
         .into_iter()
         .rev()
-        .map(|root| (root, DAffine3::IDENTITY, "the scene".to_string()))
+        .map(|root| (root, [DAffine3::IDENTITY; 2], "the scene".to_string()))
         .collect();
     while let Some((index, parent, user)) = stack.pop() {
         let node = document.get(&document.root.nodes, "node", index, &user)?;
@@ -75,8 +78,9 @@ pub(crate) fn traverse(
             let error = document.error(&name, "has a rotation of length 0");
             return Err(error.help("export the asset again"));
         }
-        let world = parent * local(node, poses.get(index).unwrap_or(&Pose::default()));
-        if !world.is_finite() {
+        let local_at = |k: usize| local(node, poses[k].get(index).unwrap_or(&Pose::default()));
+        let world = [0, 1].map(|k| parent[k] * local_at(k));
+        if !world.iter().all(DAffine3::is_finite) {
             let error = document.error(&name, "has a transform that is not finite");
             return Err(error.help("export the asset again"));
         }

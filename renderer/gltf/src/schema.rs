@@ -277,7 +277,7 @@ impl Default for MetallicRoughness {
 }
 
 /// A texture of a material; `scale` is that of normal textures.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TextureInfo {
     pub index: usize,
@@ -289,14 +289,14 @@ pub(crate) struct TextureInfo {
     pub extensions: TextureInfoExtensions,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub(crate) struct TextureInfoExtensions {
     #[serde(rename = "KHR_texture_transform")]
     pub transform: Option<TextureTransform>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct TextureTransform {
     pub offset: [f64; 2],

@@ -4,9 +4,9 @@ use crate::Options;
 use crate::animation::Pose;
 use crate::document::{Document, label};
 use crate::files::file_name;
-use crate::materials::{self, Translated, VertexColours};
-use crate::mesh::{self, Joints, Needs, Triangles};
-use crate::nodes::{Nodes, instances, node_label};
+use crate::materials::{self, Translated, VertexColours, VertexTraits};
+use crate::mesh::{self, Joints, MeshPose, Needs, Triangles};
+use crate::nodes::{Nodes, Transforms, instances, node_label};
 use crate::schema::Primitive;
 use crate::textures::Context;
 use crate::view::clean;
@@ -26,8 +26,8 @@ pub(crate) struct Shapes {
     pub has_lamps: bool,
     /// Whether some contain a medium.
     pub has_media: bool,
-    /// Materials, for the colours of vertices that they were translated for.
-    materials: HashMap<Option<usize>, Vec<(VertexColours, Translated)>>,
+    /// Materials, for the vertices that they were translated for.
+    materials: HashMap<Option<usize>, Vec<(VertexTraits, Translated)>>,
     /// Meshes with one shape for each primitive: text and bounding box.
     meshes: HashMap<MeshUse, (String, Option<[DVec3; 2]>)>,
 }
@@ -42,7 +42,7 @@ struct MeshUse {
 /// Where a node has a mesh.
 struct Placement {
     node: usize,
-    transform: DAffine3,
+    transforms: Transforms,
 }
 
 impl Shapes {
@@ -50,7 +50,7 @@ impl Shapes {
     pub fn translate(
         context: &mut Context,
         nodes: &Nodes,
-        poses: &[Pose],
+        poses: &[Vec<Pose>; 2],
         options: &Options,
     ) -> Result<Shapes, SceneError> {
         let variant = variant(context.document, options)?;
@@ -65,23 +65,29 @@ impl Shapes {
             document.get(&root.meshes, "mesh", mesh, &user)?;
             let skin = root.nodes[node].skin;
             let has_weights = root.nodes[node].weights.is_some()
-                || poses.get(node).is_some_and(|pose| pose.weights.is_some());
+                || poses[0].get(node).is_some_and(|pose| pose.weights.is_some());
             let is_posed = skin.is_some() || has_weights;
             let key = MeshUse { mesh, node: is_posed.then_some(node) };
             // A skin places vertices in world space.
             let world = match skin {
-                Some(_) => DAffine3::IDENTITY,
+                Some(_) => Transforms::default(),
                 None => nodes.world[node].unwrap_or_default(),
             };
-            let transforms = match instances(document, node)? {
-                Some(instances) => instances.into_iter().map(|local| world * local).collect(),
+            let all: Vec<Transforms> = match instances(document, node)? {
+                Some(instances) => {
+                    instances.into_iter().map(|local| world.map(|world| world * local)).collect()
+                }
                 None => vec![world],
             };
-            let placements: Vec<Placement> = transforms
-                .into_iter()
-                .filter(|t| t.matrix3.determinant() != 0.0)
-                .map(|transform| Placement { node, transform })
-                .collect();
+            let mut placements = Vec::new();
+            for transforms in all {
+                let (transforms, fault) = motion_of(transforms);
+                if let Some((problem, fallback)) = fault {
+                    let message = format!("{}: {user} {problem}", context.document.path.display());
+                    context.diagnostics.warn(None, message, fallback)?;
+                }
+                placements.extend(transforms.map(|transforms| Placement { node, transforms }));
+            }
             if placements.is_empty() {
                 let message = format!(
                     "{}: {user} has a scale of 0, or no instances",
@@ -96,7 +102,7 @@ impl Shapes {
             }
         }
         for (key, placements) in uses {
-            shapes.mesh(context, nodes, poses, variant, key, placements[0].node)?;
+            shapes.mesh(context, nodes, poses, variant, (key, &placements))?;
             shapes.place(context.document, key, &placements);
         }
         Ok(shapes)
@@ -119,7 +125,7 @@ impl Shapes {
                 format!("Attribute \"shape\" \"string name\" \"{name}\"\n")
             });
             let name = name.unwrap_or_default();
-            format!("AttributeBegin\n{name}{}\n", matrix(placement.transform))
+            format!("AttributeBegin\n{name}{}", moving(placement.transforms))
         };
         if let [placement] = placements {
             written += &begin(placement);
@@ -134,7 +140,7 @@ impl Shapes {
             }
             written.push('\n');
         }
-        for Placement { transform, .. } in placements {
+        for transform in placements.iter().flat_map(|placement| placement.transforms) {
             let Some([min, max]) = bounds else { continue };
             for corner in 0..8 {
                 let pick =
@@ -152,24 +158,31 @@ impl Shapes {
         &mut self,
         context: &mut Context,
         nodes: &Nodes,
-        poses: &[Pose],
+        poses: &[Vec<Pose>; 2],
         variant: Option<usize>,
-        key: MeshUse,
-        node: usize,
+        (key, placements): (MeshUse, &[Placement]),
     ) -> Result<(), SceneError> {
+        let node = placements[0].node;
+        let mirrors = |placement: &Placement| placement.transforms[0].matrix3.determinant() < 0.0;
+        let is_mirrored = placements.iter().any(mirrors);
         // Taken out of the document, which images are read from meanwhile.
         let mesh = std::mem::take(&mut context.document.root.meshes[key.mesh]);
         let mesh_name = label("mesh", key.mesh, mesh.name.as_deref());
-        let weights = poses
-            .get(node)
-            .and_then(|pose| pose.weights.clone())
-            .or_else(|| context.document.root.nodes[node].weights.clone())
-            .or_else(|| mesh.weights.clone())
-            .unwrap_or_default();
-        let joints = match context.document.root.nodes[node].skin {
-            Some(skin) => Some(joints(context.document, nodes, skin, node)?),
-            None => None,
+        let weights = |poses: &[Pose]| {
+            let animated = poses.get(node).and_then(|pose| pose.weights.clone());
+            animated
+                .or_else(|| context.document.root.nodes[node].weights.clone())
+                .or_else(|| mesh.weights.clone())
+                .unwrap_or_default()
         };
+        let [start, end] = match context.document.root.nodes[node].skin {
+            Some(skin) => joints(context.document, nodes, skin, node)?.map(Some),
+            None => [None, None],
+        };
+        let mesh_poses = [
+            MeshPose { weights: weights(&poses[0]), joints: start },
+            MeshPose { weights: weights(&poses[1]), joints: end },
+        ];
         let (mut text, mut bounds) = (String::new(), None);
         for (i, primitive) in mesh.primitives.iter().enumerate() {
             let name = format!("primitive {i} of {mesh_name}");
@@ -181,8 +194,13 @@ impl Shapes {
                 .or(primitive.material);
             let file = mesh.name.as_deref().map(file_name).filter(|name| !name.is_empty());
             let file = file.unwrap_or_else(|| format!("mesh{}", key.mesh));
-            let geometry = (primitive, weights.as_slice(), joints.as_ref());
-            self.primitive(context, geometry, material, (&name, &file), (&mut text, &mut bounds))?;
+            self.primitive(
+                context,
+                (primitive, &mesh_poses, is_mirrored),
+                material,
+                (&name, &file),
+                (&mut text, &mut bounds),
+            )?;
         }
         context.document.root.meshes[key.mesh] = mesh;
         self.meshes.insert(key, (text, bounds));
@@ -193,7 +211,7 @@ impl Shapes {
     fn primitive(
         &mut self,
         context: &mut Context,
-        (primitive, weights, joints): (&Primitive, &[f32], Option<&Joints>),
+        (primitive, poses, is_mirrored): (&Primitive, &[MeshPose; 2], bool),
         material: Option<usize>,
         (name, file): (&str, &str),
         (text, bounds): (&mut String, &mut Option<[DVec3; 2]>),
@@ -209,18 +227,21 @@ impl Shapes {
         };
         let has_opacity = schema.is_some_and(materials::has_opacity);
         let is_lamp = schema.is_some_and(materials::is_lamp);
-        let triangles =
-            mesh::read(document, primitive, name, weights, joints, &needs, context.diagnostics)?;
+        let has_rotation = schema.is_some_and(materials::has_rotation);
+        let triangles = mesh::read(document, primitive, name, poses, &needs, context.diagnostics)?;
         let Some(mut triangles) = triangles.filter(|triangles| !triangles.is_empty()) else {
             return Ok(());
         };
         let stem = context.files.stems.unique(file);
         let colours = vertex_colours(&mut triangles, has_opacity);
+        let is_mirrored = is_mirrored && !triangles.tangents.is_empty()
+            || triangles.tangents.iter().any(|tangent| tangent.w < 0.0);
+        let traits = VertexTraits { colours, mirrors_rotation: has_rotation && is_mirrored };
         let known = self.materials.entry(material).or_default();
-        let translated = match known.iter().find(|(other, _)| *other == colours) {
+        let translated = match known.iter().find(|(other, _)| *other == traits) {
             Some((_, translated)) => translated.clone(),
             None => {
-                let translated = materials::translate(context, material, colours)?;
+                let translated = materials::translate(context, material, traits)?;
                 let path = context.document.path.display();
                 let element = material.map_or("the default material".into(), |index| {
                     let name = context.document.root.materials[index].name.as_deref();
@@ -228,17 +249,23 @@ impl Shapes {
                 });
                 let origin = format!("{path}: {element}");
                 self.parts.push((origin, format!("{}\n", translated.text)));
-                known.push((colours, translated.clone()));
+                known.push((traits, translated.clone()));
                 translated
             }
         };
         self.has_lamps |= is_lamp;
         self.has_media |= translated.medium.is_some();
-        for p in &triangles.positions {
+        for p in triangles.all_positions() {
             let [low, high] = bounds.unwrap_or([*p, *p]);
             *bounds = Some([low.min(*p), high.max(*p)]);
         }
         let file = context.files.add(&format!("{stem}.ply"), triangles.ply(colours));
+        let end = triangles.end_ply().map(|ply| {
+            let stem = context.files.stems.unique(&format!("{stem}-end"));
+            let file = context.files.add(&format!("{stem}.ply"), ply);
+            format!(" \"string filename1\" \"{file}\"")
+        });
+        let end = end.unwrap_or_default();
         text.push_str("AttributeBegin\n");
         let _ = writeln!(text, "NamedMaterial \"{}\"", translated.name);
         if let Some(light) = &translated.light {
@@ -248,7 +275,7 @@ impl Shapes {
             let _ = writeln!(text, "MediumInterface \"{medium}\" \"\"");
         }
         let shape = &translated.shape;
-        let _ = writeln!(text, "Shape \"plymesh\" \"string filename\" \"{file}\"{shape}");
+        let _ = writeln!(text, "Shape \"plymesh\" \"string filename\" \"{file}\"{end}{shape}");
         text.push_str("AttributeEnd\n");
         Ok(())
     }
@@ -285,13 +312,13 @@ fn variant(document: &Document, options: &Options) -> Result<Option<usize>, Scen
     })
 }
 
-/// Returns the transforms of the joints of a skin.
+/// Returns the transforms of the joints of a skin when the shutter opens and closes.
 fn joints(
     document: &Document,
     nodes: &Nodes,
     index: usize,
     node: usize,
-) -> Result<Joints, SceneError> {
+) -> Result<[Joints; 2], SceneError> {
     let root = &document.root;
     let skin = document.get(&root.skins, "skin", index, &node_label(document, node))?;
     let user = label("skin", index, skin.name.as_deref());
@@ -304,22 +331,56 @@ fn joints(
         let problem = format!("has {joints} joints, but {matrices} inverse bind matrices");
         return Err(document.error(&user, problem).help("export the asset again"));
     }
-    let joint = |(i, &joint): (usize, &usize)| {
+    let mut joints = [Joints::new(), Joints::new()];
+    for (i, &joint) in skin.joints.iter().enumerate() {
         document.get(&root.nodes, "node", joint, &user)?;
         // Joints outside of the scene are at the origin.
-        let world = nodes.world[joint].unwrap_or(DAffine3::IDENTITY);
+        let world = nodes.world[joint].unwrap_or_default();
         let bind = inverse.get(i).map_or(DAffine3::IDENTITY, |matrix| {
             DAffine3::from_mat4(DMat4::from_cols_array(&matrix.map(f64::from)))
         });
-        Ok(world * bind)
-    };
-    skin.joints.iter().enumerate().map(joint).collect()
+        std::iter::zip(&mut joints, world).for_each(|(joints, world)| joints.push(world * bind));
+    }
+    Ok(joints)
 }
 
-/// Writes a transform.
-fn matrix(transform: DAffine3) -> String {
-    let numbers = DMat4::from(transform).to_cols_array().map(|x| clean(x).to_string());
-    format!("ConcatTransform [{}]", numbers.join(" "))
+/// Returns transforms that the renderer interpolates, and what they replace with what. `None` for
+/// those with a scale of 0.
+fn motion_of(transforms: Transforms) -> (Option<Transforms>, Option<(&'static str, &'static str)>) {
+    let [start, end] = transforms;
+    match transforms.map(|transform| transform.matrix3.determinant()) {
+        [0.0, 0.0] => (None, None),
+        [0.0, _] => {
+            let problem = "has a scale of 0 when the shutter opens";
+            (Some([end; 2]), Some((problem, "it rests where it is when the shutter closes")))
+        }
+        [_, 0.0] => {
+            let problem = "has a scale of 0 when the shutter closes";
+            (Some([start; 2]), Some((problem, "it rests where it is when the shutter opens")))
+        }
+        [a, b] if (a < 0.0) != (b < 0.0) => {
+            let problem = "mirrors at one end of the time that the shutter is open";
+            (Some([start; 2]), Some((problem, "it rests where it is when the shutter opens")))
+        }
+        _ => (Some(transforms), None),
+    }
+}
+
+/// Writes transforms when the shutter opens and closes.
+pub(crate) fn moving(transforms: Transforms) -> String {
+    at_both_times(transforms.map(|transform| {
+        let numbers = DMat4::from(transform).to_cols_array().map(|x| clean(x).to_string());
+        format!("ConcatTransform [{}]\n", numbers.join(" "))
+    }))
+}
+
+/// Writes transform directives for the times when the shutter opens and closes, once if they are
+/// equal.
+pub(crate) fn at_both_times([start, end]: [String; 2]) -> String {
+    if start == end {
+        return start;
+    }
+    format!("ActiveTransform StartTime\n{start}ActiveTransform EndTime\n{end}ActiveTransform All\n")
 }
 
 /// A text that can be a comment in one line.

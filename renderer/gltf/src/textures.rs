@@ -139,9 +139,6 @@ impl MaterialTextures<'_, '_> {
         let wraps = [sampler.wrap_s, sampler.wrap_t].map(|wrap| wrap.unwrap_or(REPEAT));
         let mirror = wraps.map(|wrap| wrap == MIRRORED);
         let clamps = wraps.map(|wrap| wrap == CLAMP);
-        if clamps[0] != clamps[1] {
-            self.warn("has a texture that is clamped along one axis only", "it is repeated")?;
-        }
         let mut parameters = String::new();
         if index > 0 {
             let name = attribute_name(index);
@@ -150,9 +147,12 @@ impl MaterialTextures<'_, '_> {
                 " \"string mapping\" \"attribute\" \"string attribute\" \"{name}\""
             );
         }
-        if clamps == [true; 2] {
-            parameters += " \"string wrap\" \"clamp\"";
-        }
+        parameters += match clamps {
+            [false, false] => "",
+            [true, true] => " \"string wrap\" \"clamp\"",
+            [true, false] => " \"string wrap\" \"clampu\"",
+            [false, true] => " \"string wrap\" \"clampv\"",
+        };
         if sampler.mag_filter == Some(9728) {
             parameters += " \"string filter\" \"point\"";
         }
@@ -224,6 +224,44 @@ impl MaterialTextures<'_, '_> {
         }
         parameters += more;
         Ok(self.declare(parameter, "float", &file, &parameters))
+    }
+
+    /// Declares normals, or directions, in the shading frame of the material. They are decoded from
+    /// an image along the tangents of the mesh. Returns the name of the texture.
+    pub fn normals(
+        &mut self,
+        parameter: &str,
+        info: &TextureInfo,
+        content: Content,
+    ) -> Result<String, SceneError> {
+        let mapped = self.mapped(info)?;
+        if coordinates(info) != self.coordinates[0] {
+            let problem = format!("has a map of the {parameter} with coordinates of its own");
+            self.warn(&problem, "the tangents of the mesh")?;
+        }
+        let file = self.file(mapped.image, content, mapped.mirror)?;
+        let parameters = format!(" \"string encoding\" \"linear\"{}", mapped.parameters);
+        let map = self.declare(&format!("{parameter}_map"), "spectrum", &file, &parameters);
+        Ok(self.decoded(parameter, &format!(" \"texture tex\" \"{map}\"")))
+    }
+
+    /// Declares the normal of the mesh in the shading frame of the material, and returns the name
+    /// of the texture.
+    pub fn surface_normal(&mut self, parameter: &str) -> String {
+        self.decoded(parameter, "")
+    }
+
+    /// Declares the direction at an angle from the tangent towards the bitangent, and returns the
+    /// name of the texture.
+    pub fn direction(&mut self, parameter: &str, angle: f32) -> String {
+        let [x, y] = [libm::cosf(angle), libm::sinf(angle)].map(|x| 0.5 * x + 0.5);
+        self.decoded(parameter, &format!(" \"rgb tex\" [{x} {y} 0.5]"))
+    }
+
+    fn decoded(&mut self, parameter: &str, map: &str) -> String {
+        let name = format!("{}.{parameter}", self.name);
+        let _ = writeln!(self.text, "Texture \"{name}\" \"spectrum\" \"normalmap\"{map}");
+        name
     }
 
     /// Declares the opacity of a texture as it is, or 0 and 1 with a cutoff. Returns `None` if the

@@ -70,13 +70,7 @@ fn translate_document(
     folder: &str,
     diagnostics: &mut Diagnostics,
 ) -> Result<Translation, SceneError> {
-    let poses = match (options.time, &options.animation) {
-        (None, None) => Vec::new(),
-        (time, name) => {
-            let index = animation::find(&document, name.as_deref())?;
-            animation::evaluate(&document, index, time.unwrap_or(0.0))?
-        }
-    };
+    let poses = animation::poses(&document, options)?;
     let nodes = nodes::traverse(&document, options.scene.as_deref(), &poses)?;
     let (mut files, mut images) = (Files::new(folder), Images::default());
     let mut material_names = Names::default();

@@ -3,8 +3,9 @@
 
 use crate::Options;
 use crate::document::{Document, label};
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, Transforms};
 use crate::schema::Camera;
+use crate::shapes::at_both_times;
 use glam::{DAffine3, DVec3};
 use lightbound_pbrt::SceneError;
 use std::fmt::Write;
@@ -12,7 +13,14 @@ use std::fmt::Write;
 /// Directives of a camera.
 pub(crate) struct View {
     pub text: String,
-    /// Axes of the camera: right, up, and back.
+    /// Axes of the camera when the shutter opens.
+    axes: [DVec3; 3],
+}
+
+/// Position and axes of a camera: right, up, and back.
+#[derive(Clone, Copy)]
+struct Frame {
+    eye: DVec3,
     axes: [DVec3; 3],
 }
 
@@ -64,35 +72,42 @@ impl View {
             return Err(error.help(format!("give one of {}", names.join(", "))));
         };
         let user = label("camera", index, camera.name.as_deref());
-        let transform = nodes.world[node].unwrap_or_default();
-        View::of_camera(document, camera, &user, transform)
+        View::of_camera(document, camera, &user, nodes.world[node].unwrap_or_default())
     }
 
     fn of_camera(
         document: &Document,
         camera: &Camera,
         user: &str,
-        transform: DAffine3,
+        transforms: Transforms,
     ) -> Result<View, SceneError> {
-        let fail = |problem: &str, help: &str| Err(document.error(user, problem).help(help));
-        let axes = [transform.matrix3.x_axis, transform.matrix3.y_axis, transform.matrix3.z_axis];
-        let [Some(_), Some(up), Some(back)] = axes.map(|axis| axis.try_normalize()) else {
-            return fail("has a node with a scale of 0", "give it another scale");
+        let fail = |problem: &str, help: &str| document.error(user, problem).help(help);
+        let frame = |transform: DAffine3| {
+            let m = transform.matrix3;
+            let axes = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.try_normalize());
+            let [Some(_), Some(up), Some(back)] = axes else {
+                return Err(fail("has a node with a scale of 0", "give it another scale"));
+            };
+            // As in pbrt, up and direction make a frame. Scales have no effect.
+            let Some(right) = up.cross(back).try_normalize() else {
+                let help = "give it a transform without shear";
+                return Err(fail("has a node without a frame", help));
+            };
+            Ok(Frame { eye: transform.translation, axes: [right, back.cross(right), back] })
         };
-        // As in pbrt, up and direction make a frame. Scales have no effect.
-        let Some(right) = up.cross(back).try_normalize() else {
-            return fail("has a node without a frame", "give it a transform without shear");
-        };
+        let frames = [frame(transforms[0])?, frame(transforms[1])?];
         let (projection, aspect) =
             match (camera.kind.as_str(), &camera.perspective, &camera.orthographic) {
                 ("perspective", Some(perspective), _) => {
                     let aspect = perspective.aspect_ratio.unwrap_or(16.0 / 9.0);
                     let yfov = perspective.yfov;
                     if !(yfov > 0.0 && yfov < std::f64::consts::PI) {
-                        return fail("has an invalid field of view", "give an angle below 180°");
+                        let help = "give an angle below 180°";
+                        return Err(fail("has an invalid field of view", help));
                     }
                     if !ASPECT_RATIOS.contains(&aspect) {
-                        return fail("has an invalid aspect ratio", "give one from 0.01 to 100");
+                        let help = "give one from 0.01 to 100";
+                        return Err(fail("has an invalid aspect ratio", help));
                     }
                     // The angle of pbrt is that of the shorter axis.
                     let tangent = libm::tan(0.5 * yfov) * aspect.min(1.0);
@@ -102,27 +117,24 @@ impl View {
                 ("orthographic", _, Some(orthographic)) => {
                     let (x, y) = (orthographic.xmag.abs(), orthographic.ymag.abs());
                     if !(x > 0.0 && y > 0.0 && ASPECT_RATIOS.contains(&(x / y))) {
-                        return fail(
-                            "has an invalid magnification",
-                            "give numbers above 0, with a ratio from 0.01 to 100",
-                        );
+                        let help = "give numbers above 0, with a ratio from 0.01 to 100";
+                        return Err(fail("has an invalid magnification", help));
                     }
                     let window = format!("[{} {x} {} {y}]", -x, -y);
                     (format!("\"orthographic\" \"float screenwindow\" {window}"), x / y)
                 }
                 ("perspective" | "orthographic", ..) => {
                     let problem = format!("has no object \"{}\"", camera.kind);
-                    return fail(&problem, "export the asset again, or render with --camera auto");
+                    let help = "export the asset again, or render with --camera auto";
+                    return Err(fail(&problem, help));
                 }
                 (other, ..) => {
-                    return fail(
-                        &format!("has the type \"{other}\""),
-                        "the types are perspective and orthographic; or render with --camera auto",
-                    );
+                    let help =
+                        "the types are perspective and orthographic; or render with --camera auto";
+                    return Err(fail(&format!("has the type \"{other}\""), help));
                 }
             };
-        let eye = transform.translation;
-        Ok(View::written(eye, [right, back.cross(right), back], 1.0, &projection, aspect))
+        Ok(View::written(frames, 1.0, &projection, aspect))
     }
 
     /// Frames a box, from the front, a little from the right and from above.
@@ -143,17 +155,20 @@ impl View {
         }
         let distance = if distance > 0.0 { 1.05 * distance } else { 1.0 };
         let projection = format!("\"perspective\" \"float fov\" {DEFAULT_FOV}");
-        View::written(centre + distance * back, [right, up, back], distance, &projection, 4.0 / 3.0)
+        let frame = Frame { eye: centre + distance * back, axes: [right, up, back] };
+        View::written([frame; 2], distance, &projection, 4.0 / 3.0)
     }
 
-    fn written(eye: DVec3, axes: [DVec3; 3], distance: f64, projection: &str, aspect: f64) -> View {
-        let [_, up, back] = axes;
-        let target = eye - distance * back;
-        let mut text = String::new();
+    /// Writes a camera with its frames when the shutter opens and closes.
+    fn written(frames: [Frame; 2], distance: f64, projection: &str, aspect: f64) -> View {
         let list = |v: DVec3| format!("{} {} {}", clean(v.x), clean(v.y), clean(v.z));
+        let look_at = |Frame { eye, axes: [_, up, back] }: Frame| {
+            let target = eye - distance * back;
+            format!("LookAt {}  {}  {}\n", list(eye), list(target), list(up))
+        };
         // The world of glTF is right-handed, and so must the camera be.
-        let _ = writeln!(text, "Scale -1 1 1");
-        let _ = writeln!(text, "LookAt {}  {}  {}", list(eye), list(target), list(up));
+        let mut text = String::from("Scale -1 1 1\n");
+        text += &at_both_times(frames.map(look_at));
         let _ = writeln!(text, "Camera {projection}");
         let size = [SIZE * aspect.max(1.0), SIZE / aspect.min(1.0)];
         let [width, height] = size.map(|x| x.round());
@@ -161,7 +176,7 @@ impl View {
             text,
             "Film \"rgb\" \"integer xresolution\" {width} \"integer yresolution\" {height}"
         );
-        View { text, axes }
+        View { text, axes: frames[0].axes }
     }
 
     /// Returns a rig of lights: uniform light from everywhere, and a light from the upper left.

@@ -1,9 +1,11 @@
-//! The option `--frames`: renders a sequence of scene files, with a frame number in their names.
+//! The option `--frames`: renders a sequence of scene files, with a frame number in their names, or
+//! with `--fps` the frames of a glTF animation.
 
 use super::image_file::default_output;
 use super::{Args, Session, render_scene};
 use crate::output::is_stream;
 use crate::{Error, Exit, input};
+use lightbound_gltf::is_gltf_name;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,12 @@ pub fn parse_frames(text: &str) -> Result<FrameRange, String> {
              1..250"
         )
     })
+}
+
+/// Parses a frame rate.
+pub fn parse_fps(text: &str) -> Result<f64, String> {
+    let fps = text.parse().ok().filter(|fps: &f64| *fps > 0.0 && fps.is_finite());
+    fps.ok_or_else(|| "expected a number of frames per second, as in 24 or 29.97".into())
 }
 
 /// A file name with a frame number.
@@ -87,7 +95,10 @@ fn split(path: &Path) -> Option<(&str, &str)> {
 
 /// The arguments of each frame, by number.
 fn frame_args(args: &Args, frames: &FrameRange) -> Result<Vec<(u32, Args)>, Error> {
-    let scene = scene_name(&args.scene)?;
+    let scene = match args.fps {
+        None => scene_name(&args.scene)?,
+        Some(_) => asset_name(&args.scene)?,
+    };
     let count = frames.0.clone().count();
     let output = args.output.as_deref().map(|path| output_name("-o", path, count)).transpose()?;
     let stats =
@@ -103,16 +114,23 @@ fn frame_args(args: &Args, frames: &FrameRange) -> Result<Vec<(u32, Args)>, Erro
         );
         return Err(Error::option(message, "write .exr files, and convert them later"));
     }
-    check_scenes(&scene, frames)?;
+    if args.fps.is_none() {
+        check_scenes(&scene, frames)?;
+    }
     let args_of = |frame: u32| {
         let scene = scene.path(frame);
         let named = |name: &Option<FrameName>| name.as_ref().map(|name| name.path(frame));
         let args = Args {
             // The file names that exports give to films need not have numbers.
-            output: named(&output).or_else(|| Some(default_output(&scene, Path::new("")))),
+            output: named(&output).or_else(|| Some(default_frame(&scene, frame, args.fps))),
             stats: named(&stats),
             scene,
             frames: None,
+            fps: None,
+            gltf: match args.fps {
+                Some(fps) => args.gltf.at_frame(frame, fps),
+                None => args.gltf.clone(),
+            },
             ..args.clone()
         };
         (frame, args)
@@ -131,6 +149,27 @@ fn scene_name(scene: &Path) -> Result<FrameName, Error> {
              as in frame####.pbrt",
         )
     })
+}
+
+/// The name of a glTF asset, which is that of all frames.
+fn asset_name(scene: &Path) -> Result<FrameName, Error> {
+    let name = scene.to_str().filter(|_| is_gltf_name(scene));
+    let name = name.map(|name| FrameName { before: name.into(), digits: None, after: "".into() });
+    name.ok_or_else(|| {
+        Error::option(
+            format!("--fps is for glTF assets, and {} is none", scene.display()),
+            "remove the option; each frame of a pbrt scene is a file",
+        )
+    })
+}
+
+/// The default name of the image of a frame.
+fn default_frame(scene: &Path, frame: u32, fps: Option<f64>) -> PathBuf {
+    let output = default_output(scene, Path::new(""));
+    match fps {
+        Some(_) => output.with_extension(format!("{frame:04}.exr")),
+        None => output,
+    }
 }
 
 /// The names of the files that an option names.

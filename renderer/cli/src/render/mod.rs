@@ -24,7 +24,7 @@ use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use denoised::{DenoisedFile, with_guides};
 use finished::is_finished;
-use frames::{FrameRange, parse_frames};
+use frames::{FrameRange, parse_fps, parse_frames};
 use image_file::{Destination, ImageFile, default_output};
 pub use layers::{AvailableLayers, LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
@@ -67,6 +67,7 @@ Examples:
   lightbound render scene.pbrt --environment studio.hdr
   lightbound render helmet.glb --environment studio.hdr -o helmet.png
   lightbound render robot.glb --camera auto --time 1.5 -o robot.png
+  lightbound render robot.glb --frames 1..96 --fps 24 --shutter 1/48
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
   lightbound render scene.pbrt -o picture.exr --spp 256 --keep-sums     and, for more samples:
@@ -92,6 +93,12 @@ pub struct Args {
     /// frames are not rendered again. --time-limit applies to each frame.
     #[arg(long, value_name = "A..B", value_parser = parse_frames, help_heading = "Image")]
     pub frames: Option<FrameRange>,
+
+    /// Frames of a glTF animation per second: --frames are then frames of one asset, and frame N is
+    /// at --time plus N/FPS
+    #[arg(long, value_name = "FPS", value_parser = parse_fps, requires = "frames",
+        help_heading = "Image")]
+    pub fps: Option<f64>,
 
     /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or
     /// pfm:- writes to stdout

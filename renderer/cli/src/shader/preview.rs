@@ -277,6 +277,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let options = render::Args {
         scene: source.name().into(),
         frames: None,
+        fps: None,
         gltf: GltfArgs::default(),
         output: Some(file),
         exposure: args.exposure,

@@ -35,6 +35,52 @@ fn imported_scenes_render_the_same_picture() {
     assert_eq!(direct.channels, render(&here.join("a b\"c.pbrt"), "quoted.exr").channels);
 }
 
+fn moving_asset() -> PathBuf {
+    asset().with_file_name("motion.gltf")
+}
+
+#[test]
+fn imported_motion_renders_the_same_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let moment = ["--time", "0.95", "--shutter", "1/24"];
+    let render = |scene: &Path, options: &[&str], picture: &str| {
+        let mut command = lightbound(&["render", "-q", "--spp", "4", "--resolution", "48x32"]);
+        command.args(["--strict", "-o", picture]).arg(scene).args(options).current_dir(here);
+        command.assert().success().stderr("");
+        read_exr(&here.join(picture)).unwrap().channels
+    };
+    let mut import = lightbound(&["import", "--strict", "-o", "play.pbrt"]);
+    import.arg(moving_asset()).args(moment).current_dir(here).assert().success();
+    let text = fs::read_to_string(here.join("play.pbrt")).unwrap();
+    assert!(text.contains("\"string filename1\" \"play-files/ball-end.ply\""), "{text}");
+    assert!(text.contains("ActiveTransform EndTime"), "{text}");
+    let direct = render(&moving_asset(), &moment, "direct.exr");
+    assert_eq!(direct, render(&here.join("play.pbrt"), &[], "imported.exr"));
+    assert_ne!(direct, render(&moving_asset(), &moment[..2], "still.exr"));
+}
+
+#[test]
+fn frames_of_animations_are_rendered_at_their_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let render = |options: &str| {
+        let mut command = lightbound(&["render", "--spp", "1", "--resolution", "48x32"]);
+        command.arg(moving_asset()).args(options.split(' ')).current_dir(here).assert()
+    };
+    let image = |name: &str| read_exr(&here.join(name)).unwrap().channels;
+    let result = render("--frames 6..7 --fps 20 --shutter 0.01 --layers beauty").success();
+    let stderr = String::from_utf8_lossy(&result.get_output().stderr).into_owned();
+    assert!(stderr.contains("frame 7 (2 of 2)"), "{stderr}");
+    render("--time 0.35 --shutter 0.01 --layers beauty -o single.exr").success();
+    assert_eq!(image("motion.0007.exr"), image("single.exr"));
+    assert_ne!(image("motion.0006.exr"), image("single.exr"));
+    // The time is that of the frame 0.
+    render("--frames 2..2 --fps 20 --time 0.25 --shutter 0.01 --layers beauty -o x.##.exr")
+        .success();
+    assert_eq!(image("x.02.exr"), image("single.exr"));
+}
+
 #[test]
 fn info_describes_assets() {
     let mut command = lightbound(&["info"]);
@@ -69,4 +115,18 @@ fn wrong_options_are_errors() {
     let mut command = lightbound(&["render", "scene.pbrt", "--time", "1"]);
     command.current_dir(folder.path());
     assert_input_error(&mut command, &["--time is for glTF assets"]);
+    let mut command = lightbound(&["render", "frame1.pbrt", "--frames", "1..2", "--fps", "24"]);
+    command.current_dir(folder.path());
+    assert_input_error(&mut command, &["--fps is for glTF assets, and frame1.pbrt is none"]);
+    let mut command = lightbound(&["render", "--frames", "1..2", "--fps", "24", "-o", "x.exr"]);
+    command.arg(asset()).current_dir(folder.path());
+    assert_input_error(&mut command, &["`x.exr` would be replaced by every frame", "x.####.exr"]);
+    let mut command = lightbound(&["render", "-q", "--shutter", "1/48"]);
+    command.arg(asset()).current_dir(folder.path());
+    assert_input_error(&mut command, &["has no animation for --shutter", "remove the option"]);
+    for (option, value) in [("--shutter", "-1"), ("--shutter", "1/0"), ("--fps", "0")] {
+        let mut command = lightbound(&["render", "--frames", "1", option, value]);
+        command.arg(asset()).current_dir(folder.path());
+        assert_input_error(&mut command, &["expected a number of"]);
+    }
 }

@@ -12,7 +12,7 @@ use crate::light::Lights;
 use crate::material::{Material, ShaderBinding};
 use crate::medium::Medium;
 use crate::settings::MethodName;
-use crate::texture::{Footprint, Lookup, LookupNeeds};
+use crate::texture::{Footprint, Lookup, LookupNeeds, TangentFrame};
 use lightbound_math::{Frame, Vec3};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Scene {
     }
 
     /// Returns the point of a hit of a ray of direction `d` for texture lookups, with what they
-    /// need. `surface` is that of the hit.
+    /// need. `surface` is that of the hit, with its bump map.
     pub fn lookup(&self, hit: &Hit, d: Vec3, surface: &Surface, needs: LookupNeeds) -> Lookup<'_> {
         let mut lookup = surface.lookup();
         if needs.footprint {
@@ -69,6 +69,11 @@ impl Scene {
         }
         if !needs.attributes.is_empty() {
             lookup.attributes = self.geometry.attribute_point(hit);
+        }
+        if needs.tangent_frame {
+            let own = self.geometry.surface(hit, d).frame;
+            let sign = self.geometry.bitangent_sign(hit);
+            lookup.tangent_frame = Some(TangentFrame::new(&own, sign, &surface.frame));
         }
         lookup
     }

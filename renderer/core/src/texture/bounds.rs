@@ -146,7 +146,9 @@ impl Node {
                 Node::Mix(Box::new([Node::new(a)?, Node::new(b)?, Node::new(amount)?]))
             }
             Texture::Attribute { .. } => return Err(VolumeTextureError::Attribute),
-            Texture::DirectionMix { .. } => return Err(VolumeTextureError::Normal),
+            Texture::DirectionMix { .. } | Texture::Normal(_) => {
+                return Err(VolumeTextureError::Normal);
+            }
             Texture::Map(..) => return Err(VolumeTextureError::Unbounded),
         })
     }
@@ -176,14 +178,19 @@ impl Node {
 }
 
 /// Bounds an image. The texels that coordinates reach are those of lookups in shaders; filters with
-/// a footprint interpolate bilinearly at points.
+/// a footprint interpolate bilinearly at points. With a wrap mode that shaders do not have, these
+/// are all texels.
 fn image_range(map: &ImageMap, texels: &shader::Texture, b: Aabb) -> [Vec3; 2] {
-    let [lo, hi] = map.mapping.range(b);
+    let [mut lo, mut hi] = map.mapping.range(b);
     let wrap = match map.wrap {
         WrapMode::Repeat => shader::Wrap::Repeat,
         WrapMode::Black => shader::Wrap::Black,
         WrapMode::Clamp => shader::Wrap::Clamp,
         WrapMode::OctahedralSphere => shader::Wrap::Octahedral,
+        WrapMode::ClampU | WrapMode::ClampV => {
+            (lo, hi) = (Vec2::ZERO, Vec2::ONE);
+            shader::Wrap::Repeat
+        }
     };
     let filter = match map.filter {
         TextureFilter::Point => shader::Filter::Point,
@@ -409,12 +416,14 @@ mod tests {
                     WrapMode::Black,
                     WrapMode::Clamp,
                     WrapMode::OctahedralSphere,
+                    WrapMode::ClampU,
+                    WrapMode::ClampV,
                 ];
                 Texture::Image(ImageMap {
                     image: Arc::new(Image::from_f32(7, 5, Channels::Rgb, texels)),
                     mapping: mapping(numbers),
                     value: [ImageMapValue::Rgb, ImageMapValue::Float][usize::from(numbers() > 0.0)],
-                    wrap: wraps[(numbers().abs() * 4.0) as usize % 4],
+                    wrap: wraps[(numbers().abs() * 6.0) as usize % 6],
                     filter: [TextureFilter::Point, TextureFilter::Bilinear]
                         [usize::from(numbers() > 0.0)]
                     .clone(),

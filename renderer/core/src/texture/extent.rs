@@ -4,6 +4,7 @@
 use super::bounds::{UNKNOWN_COLOUR, channel, channels, flat_parity, mix_range, product, union};
 use super::{
     Checkerboard, CheckerboardDomain, Dots, ImageMap, ImageMapValue, Param, Texture, WrapMode,
+    normal,
 };
 use lightbound_image::Image;
 use lightbound_math::{Vec2, Vec3};
@@ -60,6 +61,7 @@ impl Extents {
                 let (a, b, amount) = (self.range(a, uv), self.range(b, uv), self.range(amount, uv));
                 channels(|k| mix_range(channel(a, k), channel(b, k), channel(amount, 0)))
             }
+            Texture::Normal(_) => normal::RANGE,
             // Bilinear functions extrapolate, octaves of noise depend on the footprint, normals are
             // unit vectors up to rounding only, and meshes may have any attributes.
             Texture::Bilerp(_)
@@ -79,7 +81,11 @@ impl Extents {
             Some([lo, hi]) => texels.within(map.wrap, [lo.x, hi.x], [1.0 - hi.y, 1.0 - lo.y]),
             None => match map.wrap {
                 WrapMode::Black => union(texels.all, [Vec3::ZERO; 2]),
-                WrapMode::Repeat | WrapMode::Clamp | WrapMode::OctahedralSphere => texels.all,
+                WrapMode::Repeat
+                | WrapMode::Clamp
+                | WrapMode::ClampU
+                | WrapMode::ClampV
+                | WrapMode::OctahedralSphere => texels.all,
             },
         };
         if range.iter().any(|&value| (map.scale * value).is_nan()) {
@@ -142,7 +148,7 @@ impl TexelRanges {
     fn within(&self, wrap: WrapMode, s: [f32; 2], t: [f32; 2]) -> [Vec3; 2] {
         let [columns, rows] = [0, 1].map(|axis| {
             let (length, ends) = (self.size[axis], [s, t][axis]);
-            Span::read(ends, length, wrap)
+            Span::read(ends, length, wrap.axes()[axis])
         });
         let mut range = EMPTY;
         if columns.reaches_black || rows.reaches_black {
@@ -181,7 +187,8 @@ struct Span {
 }
 
 impl Span {
-    /// The texels that bilinear lookups read at coordinates between `lo` and `hi`.
+    /// The texels that bilinear lookups read at coordinates between `lo` and `hi`, with the wrap
+    /// mode of the axis.
     fn read([lo, hi]: [f32; 2], length: u32, wrap: WrapMode) -> Span {
         let position = |x: f32| f64::from(x) * f64::from(length) - 0.5;
         // Texels on both sides, since positions are rounded.
@@ -193,7 +200,7 @@ impl Span {
             return all();
         }
         let inside = match wrap {
-            WrapMode::OctahedralSphere => return all(),
+            WrapMode::ClampU | WrapMode::ClampV | WrapMode::OctahedralSphere => return all(),
             WrapMode::Repeat if last - first >= end => return all(),
             WrapMode::Repeat => {
                 let [a, b] = [first, last].map(|x| x.rem_euclid(f64::from(length)).min(end) as u32);
@@ -219,6 +226,9 @@ mod tests {
         Arc::new(Image::from_f32(4, texels.len() as u32 / 12, Channels::Rgb, texels))
     }
 
+    const WRAPS: [WrapMode; 5] =
+        [WrapMode::Repeat, WrapMode::Black, WrapMode::Clamp, WrapMode::ClampU, WrapMode::ClampV];
+
     fn map(image: &Arc<Image>, kind: u32, scale: f32) -> ImageMap {
         let value = if kind & 1 == 0 { ImageMapValue::Rgb } else { ImageMapValue::Float };
         let pyramid = || Arc::new(ImageMap::pyramid(image, value));
@@ -226,15 +236,15 @@ mod tests {
             image: image.clone(),
             mapping: Mapping::UV,
             value,
-            wrap: [WrapMode::Repeat, WrapMode::Black, WrapMode::Clamp][kind as usize / 2 % 3],
-            filter: match kind / 6 % 4 {
+            wrap: WRAPS[kind as usize / 2 % WRAPS.len()],
+            filter: match kind / 10 % 4 {
                 0 => TextureFilter::Point,
                 1 => TextureFilter::Bilinear,
                 2 => TextureFilter::Trilinear(pyramid()),
                 _ => TextureFilter::Elliptical { pyramid: pyramid(), max_anisotropy: 8.0 },
             },
             scale,
-            invert: kind / 24 % 2 == 1,
+            invert: kind / 40 % 2 == 1,
         }
     }
 
@@ -242,7 +252,7 @@ mod tests {
         #[test]
         fn extents_contain_all_values(
             texels in prop::collection::vec(-0.5f32..2.0, 36),
-            kinds in prop::array::uniform2(0u32..48),
+            kinds in prop::array::uniform2(0u32..80),
             amount in -0.25f32..1.25,
             structure in 0u32..4,
             scale in -1.0f32..2.0,
@@ -278,7 +288,7 @@ mod tests {
         #[test]
         fn extents_in_boxes_contain_values_without_footprint(
             texels in prop::collection::vec(-0.5f32..2.0, 36),
-            kinds in prop::array::uniform2(0u32..48),
+            kinds in prop::array::uniform2(0u32..80),
             is_board in any::<bool>(),
             scale in prop::array::uniform2(-3.0f32..3.0),
             offset in -0.7f32..0.7,

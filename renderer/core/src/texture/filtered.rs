@@ -175,8 +175,14 @@ mod tests {
         Levels { image, pyramid, value: ImageMapValue::Float, wrap }
     }
 
-    const WRAPS: [WrapMode; 4] =
-        [WrapMode::Repeat, WrapMode::Black, WrapMode::Clamp, WrapMode::OctahedralSphere];
+    const WRAPS: [WrapMode; 6] = [
+        WrapMode::Repeat,
+        WrapMode::Black,
+        WrapMode::Clamp,
+        WrapMode::OctahedralSphere,
+        WrapMode::ClampU,
+        WrapMode::ClampV,
+    ];
 
     #[test]
     fn results_are_between_the_texels_for_random_footprints() {
@@ -193,7 +199,7 @@ mod tests {
                     steps[1].x = extremes[i as usize / 4 % extremes.len()];
                 }
                 let st = (vec2(number(6), number(7)) - 0.25) * magnitude(8).max(2.0);
-                let (wrap, anisotropy) = (WRAPS[i as usize % 4], 1.0 + 20.0 * number(9));
+                let (wrap, anisotropy) = (WRAPS[i as usize % WRAPS.len()], 1.0 + 20.0 * number(9));
                 let levels = levels(&image, wrap);
                 let low = if wrap == WrapMode::Black { 0.0 } else { 0.25 };
                 for value in [levels.trilinear(st, steps), levels.elliptical(st, steps, anisotropy)]

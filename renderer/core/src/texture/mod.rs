@@ -16,6 +16,7 @@ mod imagemap;
 mod mapping;
 pub(crate) mod noise;
 pub(crate) mod noise_bounds;
+mod normal;
 mod pyramid;
 pub mod shader_texture;
 mod solid;
@@ -33,6 +34,7 @@ pub use extent::Extents;
 pub use footprint::Footprint;
 pub use imagemap::{ImageMap, ImageMapValue, TextureFilter};
 pub use mapping::Mapping;
+pub use normal::TangentFrame;
 pub use pyramid::Pyramid;
 pub use solid::{Octaves, Solid, SolidPattern};
 pub(crate) use texels::Texels;
@@ -52,12 +54,15 @@ pub struct Lookup<'a> {
     pub footprint: Footprint,
     /// Attributes of vertices; `None` without any, or if no texture needs them.
     pub attributes: Option<AttributePoint<'a>>,
+    /// The axes of normal maps; `None` if they are the shading frame, or if no texture needs them.
+    pub tangent_frame: Option<TangentFrame>,
 }
 
 impl Lookup<'_> {
-    /// Creates the arguments of a lookup without a footprint and attributes.
+    /// Creates the arguments of a lookup without a footprint, attributes and a tangent frame.
     pub const fn at_point(p: Vec3, n: Vec3, uv: Vec2) -> Self {
-        Lookup { p, n, uv, footprint: Footprint::POINT, attributes: None }
+        let footprint = Footprint::POINT;
+        Lookup { p, n, uv, footprint, attributes: None, tangent_frame: None }
     }
 
     /// Returns the lookup displaced by steps of the position and the texture coordinates.
@@ -82,6 +87,8 @@ pub struct LookupNeeds {
     pub attributes: AttributeSet,
     /// Those of them that have no default.
     pub required: AttributeSet,
+    /// Whether values are normals, which depend on tangents.
+    pub tangent_frame: bool,
 }
 
 impl LookupNeeds {
@@ -90,6 +97,7 @@ impl LookupNeeds {
         footprint: false,
         attributes: AttributeSet::EMPTY,
         required: AttributeSet::EMPTY,
+        tangent_frame: false,
     };
 
     /// Returns whether lookups need nothing else.
@@ -109,6 +117,7 @@ impl LookupNeeds {
             footprint: self.footprint || other.footprint,
             attributes: self.attributes.union(other.attributes),
             required: self.required.union(other.required),
+            tangent_frame: self.tangent_frame || other.tangent_frame,
         }
     }
 }
@@ -132,9 +141,7 @@ impl Param {
     pub fn map(self, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Param {
         match self {
             Param::Constant(c) => Param::Constant(f(c)),
-            Param::Texture(_) => {
-                Param::Texture(Arc::new(Texture::Map(self, ColorFunction(Box::new(f)))))
-            }
+            Param::Texture(_) => Param::Texture(Arc::new(Texture::map(self, f))),
         }
     }
 
@@ -193,6 +200,9 @@ pub enum Texture {
         /// Whether shapes should have the attribute.
         is_required: bool,
     },
+    /// A normal n in the frame of tangent, bitangent and normal of the surface, stored as
+    /// (n + 1) / 2. The value is a unit vector in the shading frame of the material.
+    Normal(Param),
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
     /// A function of a parameter.
@@ -218,6 +228,11 @@ pub enum Texture {
 }
 
 impl Texture {
+    /// Creates a function of a parameter.
+    pub fn map(value: Param, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Texture {
+        Texture::Map(value, ColorFunction(Box::new(f)))
+    }
+
     /// Returns what lookups need.
     fn needs(&self) -> LookupNeeds {
         let required =
@@ -245,6 +260,9 @@ impl Texture {
             }
             Texture::Scale(a, b) | Texture::DirectionMix { a, b, .. } => a.needs().union(b.needs()),
             Texture::Map(value, _) => value.needs(),
+            Texture::Normal(encoded) => {
+                LookupNeeds { tangent_frame: true, ..LookupNeeds::NONE }.union(encoded.needs())
+            }
             Texture::Mix { a, b, amount } => a.needs().union(b.needs()).union(amount.needs()),
         }
     }
@@ -261,6 +279,7 @@ impl Texture {
             Texture::Attribute { id, default, .. } => {
                 lookup.attributes.and_then(|at| at.value(*id)).unwrap_or(*default)
             }
+            Texture::Normal(encoded) => normal::decode(encoded.rgb(lookup), lookup.tangent_frame),
             Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
                 factor => a.rgb(lookup) * factor,
@@ -328,7 +347,7 @@ mod tests {
         let product = param(Texture::Scale(attribute(0), dots));
         let set = [0, 1, 2, 3].map(id).map(AttributeSet::of);
         let attributes = set.into_iter().fold(AttributeSet::EMPTY, AttributeSet::union);
-        let needs = LookupNeeds { footprint: false, attributes, required: attributes };
+        let needs = LookupNeeds { attributes, required: attributes, ..LookupNeeds::NONE };
         assert_eq!(product.needs(), needs);
         let optional = Texture::Attribute { id: id(1), default: Vec3::Y, is_required: false };
         let attributes = AttributeSet::of(id(1));

@@ -17,23 +17,41 @@ pub enum WrapMode {
     Black,
     /// The texel at the edge.
     Clamp,
+    /// The texel at the edge along u, and repetition along v.
+    ClampU,
+    /// The texel at the edge along v, and repetition along u.
+    ClampV,
     /// Octahedral map of a sphere: edges are mirrored at their midpoints. (Beyond the edges at 0,
     /// pbrt-v4 takes the second texel instead of the first; here, opposite edges are symmetric.)
     OctahedralSphere,
 }
 
+impl WrapMode {
+    /// Returns the wrap modes along u and v.
+    pub(super) fn axes(self) -> [WrapMode; 2] {
+        match self {
+            WrapMode::ClampU => [WrapMode::Clamp, WrapMode::Repeat],
+            WrapMode::ClampV => [WrapMode::Repeat, WrapMode::Clamp],
+            wrap => [wrap; 2],
+        }
+    }
+}
+
 impl FromStr for WrapMode {
     type Err = String;
 
-    /// Parses pbrt's names.
+    /// Parses pbrt's names, and `clampu` and `clampv`.
     fn from_str(name: &str) -> Result<WrapMode, String> {
         match name {
             "repeat" => Ok(WrapMode::Repeat),
             "black" => Ok(WrapMode::Black),
             "clamp" => Ok(WrapMode::Clamp),
+            "clampu" => Ok(WrapMode::ClampU),
+            "clampv" => Ok(WrapMode::ClampV),
             "octahedralsphere" => Ok(WrapMode::OctahedralSphere),
             _ => Err(format!(
-                "unknown wrap mode `{name}`; use repeat, black, clamp or octahedralsphere"
+                "unknown wrap mode `{name}`; use repeat, black, clamp, clampu, clampv or \
+                 octahedralsphere"
             )),
         }
     }
@@ -90,6 +108,8 @@ impl<F: Fn(u32, u32) -> Vec3> Texels<F> {
             _ if inside => (x, y),
             WrapMode::Repeat => (x.rem_euclid(width), y.rem_euclid(height)),
             WrapMode::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
+            WrapMode::ClampU => (x.clamp(0, width - 1), y.rem_euclid(height)),
+            WrapMode::ClampV => (x.rem_euclid(width), y.clamp(0, height - 1)),
             WrapMode::Black => return Vec3::ZERO,
             WrapMode::OctahedralSphere => octahedral(x, y, width, height),
         };
@@ -121,6 +141,24 @@ fn octahedral(x: i64, y: i64, width: i64, height: i64) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn axes_are_wrapped_separately() {
+        let at = |wrap: WrapMode, x, y| {
+            let texels = Texels::new((3, 2), wrap, |x, y| Vec3::splat((x + 10 * y) as f32));
+            texels.get(x, y).x
+        };
+        for (name, expected) in [("clampu", [0.0, 12.0, 10.0]), ("clampv", [2.0, 0.0, 10.0])] {
+            let wrap: WrapMode = name.parse().unwrap();
+            assert_eq!([at(wrap, -1, 0), at(wrap, 3, -1), at(wrap, 0, 3)], expected, "{name}");
+            for (x, y) in [(1, 1), (4, 1), (1, -2), (-7, 5)] {
+                let [u, v] = wrap.axes();
+                let column = at(u, x, 0) % 10.0;
+                let row = at(v, 0, y) - at(v, 0, y) % 10.0;
+                assert_eq!(at(wrap, x, y), column + row, "{name} {x} {y}");
+            }
+        }
+    }
 
     #[test]
     fn octahedral_edges_are_mirrored_at_their_midpoints() {

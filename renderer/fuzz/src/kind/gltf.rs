@@ -30,7 +30,8 @@ impl Reader for Assets {
 
     fn read(&mut self, input: &[u8]) -> Result<(), String> {
         let path = Path::new("asset.gltf");
-        let options = Options::default();
+        let is_animated = input.windows(12).any(|bytes| bytes == b"\"animations\"");
+        let options = Options { shutter: is_animated.then_some(0.5), ..Options::default() };
         let mut diagnostics = Diagnostics::new(false);
         let translation = translate_bytes(path, input, &options, "", &mut diagnostics)
             .map_err(|error| error.to_string())?;

@@ -47,6 +47,8 @@ fn sampler(map: &ImageMap) -> texture::SamplerState {
         WrapMode::Repeat => texture::Wrap::Repeat,
         WrapMode::Black => texture::Wrap::Black,
         WrapMode::Clamp => texture::Wrap::Clamp,
+        // With a warning.
+        WrapMode::ClampU | WrapMode::ClampV => texture::Wrap::Repeat,
         WrapMode::OctahedralSphere => texture::Wrap::Octahedral,
     };
     let filter = match map.filter {
@@ -149,6 +151,13 @@ impl Builder<'_> {
                 message,
                 "the image without the mapping",
             )?;
+        }
+        if matches!(map.wrap, WrapMode::ClampU | WrapMode::ClampV) {
+            let message = format!(
+                "{name} is clamped along one axis, but shaders wrap both in the same way ({})",
+                shader_use.label
+            );
+            self.diagnostics.warn(Some(&param.location), message, "repetition along both")?;
         }
         if map.filter.needs_footprint() {
             let message = format!(

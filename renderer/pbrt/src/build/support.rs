@@ -96,7 +96,7 @@ subsurface: "rgb sigma_a" [1 2 3] "rgb sigma_s" [1 2 3]; "rgb sigma_s" [1 2 3] "
 +materialx: !+"string filename" "grey.mtlx"; +"string material" "grey"
 [Texture float]
 constant: "float value" 0.5
-imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
+imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string wrap" "clampu"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
 checkerboard: "integer dimension" 3; "float tex1" 0.1; "float tex2" 0.2; MAPPING
 dots: "float inside" 0.1; "float outside" 0.2; MAPPING
 bilerp: "float v00" 0.1; "float v01" 0.1; "float v10" 0.1; "float v11" 0.1; MAPPING
@@ -107,10 +107,11 @@ fbm: "integer octaves" 3; "float roughness" 0.4
 wrinkled: "integer octaves" 3; "float roughness" 0.4
 windy:
 +attribute: !+"string attribute" "wear"; +"float default" 0.5
++threshold: +"texture tex" "f"; +"float threshold" 0.3
 ptex:
 [Texture spectrum]
 constant: "rgb value" [0.1 0.2 0.3]
-imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
+imagemap: !"string filename" "square.pfm"; "string wrap" "clamp"; "string wrap" "clampu"; "string filter" "point"; "string filter" "trilinear"; "string filter" "ewa"; "float maxanisotropy" 4; "string encoding" "linear"; "float scale" 0.5; "bool invert" true; MAPPING
 checkerboard: "integer dimension" 3; "rgb tex1" [0.1 0.2 0.3]; "texture tex2" "c"; MAPPING
 dots: "rgb inside" [0.1 0.2 0.3]; "texture outside" "c"; MAPPING
 bilerp: "rgb v00" [0.1 0.2 0.3]; "rgb v01" [0.1 0.2 0.3]; "rgb v10" [0.1 0.2 0.3]; "rgb v11" [0.1 0.2 0.3]; MAPPING
@@ -119,6 +120,7 @@ mix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "float amount" 0.5
 directionmix: "texture tex1" "c"; "rgb tex2" [0.1 0.2 0.3]; "vector3 dir" [1 0 0]
 marble: "integer octaves" 3; "float roughness" 0.4; "float scale" 2; "float variation" 0.3
 +attribute: !+"string attribute" "color"; +"rgb default" [0.1 0.2 0.3]
++normalmap: +"texture tex" "c"
 ptex:
 [MakeNamedMedium]
 homogeneous: "rgb sigma_a" [1 2 3]; "rgb sigma_s" [1 2 3]; "float scale" 2; "rgb Le" [1 1 1]; "float Lescale" 2; "float g" 0.3; "string preset" "Skin1"; +"string phase" "henyey_greenstein"

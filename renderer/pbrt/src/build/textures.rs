@@ -69,7 +69,7 @@ impl Textures {
 const MAX_ANISOTROPY: f32 = 64.0;
 
 /// Supported classes of textures.
-const TEXTURES: [&str; 13] = [
+const TEXTURES: [&str; 15] = [
     "constant",
     "imagemap",
     "checkerboard",
@@ -83,6 +83,8 @@ const TEXTURES: [&str; 13] = [
     "windy",
     "marble",
     "attribute",
+    "normalmap",
+    "threshold",
 ];
 
 /// Maximum number of octaves of noise. From about 30 on, the frequency exceeds the resolution of
@@ -111,8 +113,8 @@ impl Builder<'_> {
             return Ok(Texture::Constant(Vec3::splat(0.5)));
         }
         let other_type = match entity.name.as_str() {
-            "fbm" | "wrinkled" | "windy" if !t.is_float => Some("float"),
-            "marble" if t.is_float => Some("spectrum"),
+            "fbm" | "wrinkled" | "windy" | "threshold" if !t.is_float => Some("float"),
+            "marble" | "normalmap" if t.is_float => Some("spectrum"),
             _ => None,
         };
         if let Some(ty) = other_type {
@@ -175,6 +177,15 @@ impl Builder<'_> {
                 }
             }
             "bilerp" => self.bilerp(t)?,
+            "normalmap" => {
+                let flat = SpectrumParam::Rgb([0.5, 0.5, 1.0], ColourSpace::default());
+                Texture::Normal(self.unchecked_spectrum_or(entity, "tex", flat)?)
+            }
+            "threshold" => {
+                let threshold = entity.params.float("threshold")?.unwrap_or(0.5);
+                let step = move |value: Vec3| Vec3::splat(f32::from(value.x >= threshold));
+                Texture::map(float(self, "tex", 1.0)?, step)
+            }
             "directionmix" => {
                 let (a, b) = (value(self, "tex1", 0.0)?, value(self, "tex2", 1.0)?);
                 let direction = entity.params.vector3("dir")?.unwrap_or(Vec3::Y);

@@ -163,6 +163,7 @@ impl Builder<'_> {
             // The values depend on more than one texture, or cannot be listed.
             Texture::Scale(_, Param::Texture(_))
             | Texture::Map(..)
+            | Texture::Normal(_)
             | Texture::Solid(_)
             | Texture::Attribute { .. } => Ok(()),
         }

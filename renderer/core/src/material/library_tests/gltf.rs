@@ -3,7 +3,7 @@
 
 use super::cases::Case;
 use super::{ANGLES, TestMaterial, mean_and_deviation, stratified};
-use lightbound_math::{Vec3, vec3};
+use lightbound_math::{Frame, Vec3, vec3};
 use std::f64::consts::PI;
 
 type Set = &'static [(&'static str, &'static [f64])];
@@ -78,6 +78,23 @@ fn anisotropy_matches_its_extension() {
         ("anisotropy_rotation", &[PI / 2.0]),
     ];
     compare(turned, |wi, wo, _| facets(wi, wo, [0.25, 0.25 + 0.75 * 0.36]).0);
+    // Turned back from a direction, and with one that is not in the tangent plane.
+    let from_direction: Set = &[
+        ("metallic", &[1.0]),
+        ("roughness", &[0.5]),
+        ("anisotropy", &[0.6]),
+        ("anisotropy_direction", &[0.3, 0.3, 0.9]),
+        ("anisotropy_rotation", &[-PI / 4.0]),
+    ];
+    let undefined: Set = &[
+        ("metallic", &[1.0]),
+        ("roughness", &[0.5]),
+        ("anisotropy", &[0.6]),
+        ("anisotropy_direction", &[0.0, 0.0, 1.0]),
+    ];
+    for set in [from_direction, undefined] {
+        compare(set, |wi, wo, _| facets(wi, wo, [0.25 + 0.75 * 0.36, 0.25]).0);
+    }
 }
 
 #[test]
@@ -108,6 +125,42 @@ fn coat_matches_its_extension() {
         let (lobe, cosine) = facets(wi, wo, [0.25; 2]);
         0.7 * lobe * schlick(0.04, 1.0, cosine)
     });
+}
+
+#[test]
+fn coats_have_normals_of_their_own() {
+    let set: Set = &[
+        ("base_color", &[0.0]),
+        ("specular", &[0.0]),
+        ("clearcoat", &[1.0]),
+        ("clearcoat_roughness", &[0.5]),
+        ("clearcoat_normal", &[0.18, -0.24, 0.4]),
+        ("anisotropy_rotation", &[0.5]),
+    ];
+    let frame = Frame::from_normal(vec3(0.36, -0.48, 0.8));
+    compare(set, |wi, wo, _| {
+        let [l, v] = [wi, wo].map(|w| frame.local_direction(w));
+        let (lobe, cosine) = facets(l, v, [0.25; 2]);
+        // The cosine is that of the coat.
+        lobe * schlick(0.04, 1.0, cosine) * f64::from(l.z / wi.z)
+    });
+    // Where the normal faces away from the viewer, the opposite one counts.
+    let away: Set = &[
+        ("base_color", &[0.0]),
+        ("specular", &[0.0]),
+        ("clearcoat", &[1.0]),
+        ("clearcoat_roughness", &[0.5]),
+        ("clearcoat_normal", &[0.0, -0.96, 0.28]),
+    ];
+    let opposite = Frame::from_normal(vec3(0.0, 0.96, -0.28));
+    let (above, below, wo) = (vec3(0.0, 0.96, 0.28), vec3(0.36, -0.48, 0.8), vec3(0.0, 0.6, 0.8));
+    let samples = material(away).evaluate(&[(above, wo), (below, wo)]);
+    let [l, v] = [above, wo].map(|w| opposite.local_direction(w));
+    let (lobe, cosine) = facets(l, v, [0.25; 2]);
+    let expected = lobe * schlick(0.04, 1.0, cosine) * f64::from(l.z);
+    let found = f64::from(samples[0].s.x);
+    assert!((found - expected).abs() <= 2e-5 * expected, "{found}, expected {expected}");
+    assert_eq!(samples[1].s, Vec3::ZERO);
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Tests of whole documents: their text, and pixels with values that are known.
 
+mod materials;
+mod motion;
+
 use crate::{Options, Translation, translate_bytes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +16,8 @@ use std::path::Path;
 /// 5 colours, 6 keyframes at 0 and 2 s, 7 translations 0 and (4, 0, 0), 8 offsets (0, 0, 1) of a
 /// morph target, 9 joints, 10 weights, 11 translations of two instances, 12 a second set of texture
 /// coordinates, turned by a quarter, 13 tangents along −y with the sign −1, 14 colours with an opacity
-/// of x from 0 to 1, 15 mirrored texture coordinates.
+/// of x from 0 to 1, 15 mirrored texture coordinates, 16 rotations by 0° and by 90° about z,
+/// 17 scales from (1, 1, 1) to (−1, 1, 1).
 fn document(rest: &str) -> String {
     let mut bytes = Vec::new();
     let mut views = Vec::new();
@@ -51,6 +55,9 @@ fn document(rest: &str) -> String {
     let opacities = [0.0, 1.0, 1.0, 0.0].map(|a| [1.0, 0.5, 0.25, a]);
     add(floats(opacities.as_flattened()), 5126, "VEC4", 4);
     add(floats(&[1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]), 5126, "VEC2", 4);
+    let sine = std::f32::consts::FRAC_1_SQRT_2;
+    add(floats(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, sine, sine]), 5126, "VEC4", 2);
+    add(floats(&[1.0, 1.0, 1.0, -1.0, 1.0, 1.0]), 5126, "VEC3", 2);
     format!(
         r#"{{"asset":{{"version":"2.0"}},
             "buffers":[{{"byteLength":{},"uri":"data:application/octet-stream;base64,{}"}}],
@@ -91,17 +98,23 @@ fn error(json: &str) -> SceneError {
     error
 }
 
-/// Renders a document, and returns the mean of the pixels.
-fn mean_pixel(json: &str, options: &Options) -> [f32; 3] {
-    let (translation, warnings) = translated(json, options).unwrap();
-    assert!(warnings.is_empty(), "{warnings:?}");
-    let overrides = Overrides { spp: Some(16), resolution: Some((16, 16)), ..Overrides::default() };
+/// Renders a translation with 16 × 16 pixels.
+fn pixels(translation: &Translation, spp: u32) -> Vec<[f32; 3]> {
+    let resolution = Some((16, 16));
+    let overrides = Overrides { spp: Some(spp), resolution, ..Overrides::default() };
     let mut diagnostics = Diagnostics::default();
     let loaded = load_source(&translation.source(), &[], &overrides, &mut diagnostics)
         .unwrap_or_else(|error| panic!("{error}\n{}", translation.text()));
     assert!(diagnostics.warnings().is_empty(), "{:?}", diagnostics.warnings());
     let rendering = render(&loaded.scene, &loaded.settings, &RenderOptions::default()).unwrap();
-    let pixels = &rendering.image.radiance;
+    rendering.image.radiance
+}
+
+/// Renders a document, and returns the mean of the pixels.
+fn mean_pixel(json: &str, options: &Options) -> [f32; 3] {
+    let (translation, warnings) = translated(json, options).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let pixels = pixels(&translation, 16);
     std::array::from_fn(|k| pixels.iter().map(|pixel| pixel[k]).sum::<f32>() / pixels.len() as f32)
 }
 
@@ -212,36 +225,6 @@ fn vertex_colours_multiply_textures() {
     let f = 4.0 * 0.1f32.tan();
     let expected = [0.5, 0.5 * f / 3.0, 0.25];
     assert_near(mean_pixel(&varying, &Options::default()), expected, 0.1);
-}
-
-#[test]
-fn opacities_of_vertices_blend() {
-    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":4,
-        "COLOR_0":14},"indices":2,"material":0}]}]"#;
-    let material = |mode: &str, texture: &str| {
-        format!(
-            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],
-            "materials":[{{"alphaMode":"{mode}","pbrMetallicRoughness":{{"metallicFactor":0,
-            "baseColorFactor":[1,1,1,0.5]{texture}}},{MATTE}}}]"#,
-            png_of([255, 255, 255, 255], [255, 255, 255, 0])
-        )
-    };
-    let json = |mode: &str, texture: &str| {
-        document(&format!("{mesh},{CAMERA},{LIT},{}", material(mode, texture)))
-    };
-    // An opacity of x/2 has the mean ¼; the environment is black.
-    let plain = json("BLEND", "");
-    assert_near(mean_pixel(&plain, &Options::default()), [0.25, 0.125, 0.0625], 0.1);
-    // With the texture only for x < ½, where it is 1 in the middle of its texel.
-    let textured = json("BLEND", r#","baseColorTexture":{"index":0}"#);
-    let text = text(&textured, &Options::default());
-    assert!(text.contains("\"texture scale\" \"material0.alpha\""), "{text}");
-    let [r, g, b] = mean_pixel(&textured, &Options::default());
-    assert!(r > 0.03 && r < 0.12 && (g - 0.5 * r).abs() < 0.01 && b < g, "{r} {g} {b}");
-    assert!(!self::text(&json("OPAQUE", ""), &Options::default()).contains("alpha"));
-    let (_, warnings) = translated(&json("MASK", ""), &Options::default()).unwrap();
-    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-    assert!(warning.contains("uses MASK, but vertices differ in opacity"), "{warning}");
 }
 
 #[test]
@@ -361,37 +344,6 @@ fn anisotropy_without_textures_has_tangents() {
 }
 
 #[test]
-fn tangents_follow_morph_targets_and_skins() {
-    let tangents = |json: &str| {
-        let (translation, warnings) = translated(json, &Options::default()).unwrap();
-        assert!(warnings.is_empty(), "{warnings:?}");
-        let bytes = &translation.files["mesh0.ply"];
-        let mesh = lightbound_pbrt::ply::parse(bytes, "x.ply".as_ref(), &[]).unwrap();
-        mesh.tangents.iter().map(|t| t.to_array()).collect::<Vec<_>>()
-    };
-    let rest = r#""materials":[{"extensions":{"KHR_materials_anisotropy":
-        {"anisotropyStrength":0.5}}}]"#;
-    let attributes = r#""POSITION":0,"NORMAL":1,"TANGENT":13"#;
-    let morphed = format!(
-        r#""meshes":[{{"weights":[0.5],"primitives":[{{"attributes":{{{attributes}}},
-        "indices":2,"material":0,"targets":[{{"TANGENT":8}}]}}]}}],"nodes":[{{"mesh":0}}],{rest}"#
-    );
-    assert_eq!(tangents(&document(&morphed)), [[0.0, -1.0, 0.5, -1.0]; 4]);
-    let skinned = format!(
-        r#""meshes":[{{"primitives":[{{"attributes":{{{attributes},"JOINTS_0":9,"WEIGHTS_0":10}},
-        "indices":2,"material":0}}]}}],"nodes":[{{"mesh":0,"skin":0}},
-        {{"rotation":[0,0,0.70710678,0.70710678]}}],"skins":[{{"joints":[1,1]}}],{rest}"#
-    );
-    for tangent in tangents(&document(&skinned)) {
-        let expected = [1.0, 0.0, 0.0, -1.0];
-        assert!(tangent.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{tangent:?}");
-    }
-    // Without a normal map and anisotropy, tangents have no effect.
-    let plain = morphed.replace("0.5}}}]", "0}}}]");
-    assert!(tangents(&document(&plain)).is_empty());
-}
-
-#[test]
 fn objects_are_named_after_nodes() {
     let nodes = r#""nodes":[{"name":"left \"one\"","mesh":0},{"name":"right","mesh":0},
         {"mesh":0}],"materials":[{}]"#;
@@ -433,34 +385,6 @@ fn transforms_instances_and_hierarchies_are_applied() {
 }
 
 #[test]
-fn animations_move_nodes_at_a_time() {
-    let animation = r#""animations":[{"name":"walk","channels":[
-        {"sampler":0,"target":{"node":0,"path":"translation"}}],
-        "samplers":[{"input":6,"output":7}]}]"#;
-    let json =
-        document(&format!(r#"{SQUARE},"nodes":[{{"mesh":0}}],"materials":[{{}}],{animation}"#));
-    for (time, x) in [(None, 0.0), (Some(0.5), 1.0), (Some(9.0), 4.0)] {
-        let text = text(&json, &Options { time, ..Options::default() });
-        assert!(text.contains(&format!("0 0 1 0 {x} 0 0 1]")), "{time:?}: {text}");
-    }
-    let missing = Options { animation: Some("run".into()), ..Options::default() };
-    let error = translated(&json, &missing).err().unwrap();
-    assert!(error.remedy().unwrap().contains("animation 0 \"walk\""), "{error:?}");
-    // Cubic splines have tangents, which the output lacks.
-    let short = json.replace(r#""output":7}"#, r#""output":7,"interpolation":"CUBICSPLINE"}"#);
-    let options = Options { time: Some(0.5), ..Options::default() };
-    let error = translated(&short, &options).err().unwrap();
-    assert!(format!("{error:?}").contains("keyframes"), "{error:?}");
-    for (old, new, part) in [
-        (r#""output":7}"#, r#""output":7,"interpolation":"FOO"}"#, "the interpolation \"FOO\""),
-        ("\"translation\"", "\"position\"", "the path \"position\""),
-    ] {
-        let error = translated(&json.replace(old, new), &options).err().unwrap();
-        assert!(error.to_string().contains(part), "{error}");
-    }
-}
-
-#[test]
 fn scenes_are_selected() {
     let scenes = r#""nodes":[{"mesh":0},{"name":"empty"}],"materials":[{}],
         "scenes":[{"name":"full","nodes":[0]},{"nodes":[1]}]"#;
@@ -479,26 +403,6 @@ fn scenes_are_selected() {
         let error = self::error(&document(&format!("{SQUARE},{scenes},\"scene\":4")));
         assert!(error.to_string().contains("refers to scene 4"), "{error}");
     }
-}
-
-/// Returns the bounds of the only mesh.
-fn positions(json: &str) -> Vec<[f32; 3]> {
-    let (translation, _) = translated(json, &Options::default()).unwrap();
-    let [bytes] = translation.files.values().collect::<Vec<_>>()[..] else { panic!("one file") };
-    let mesh = lightbound_pbrt::ply::parse(bytes, "x.ply".as_ref(), &[]).unwrap();
-    mesh.positions.iter().map(|p| p.to_array()).collect()
-}
-
-#[test]
-fn morph_targets_and_skins_move_vertices() {
-    let morphed = r#""meshes":[{"weights":[0.5],"primitives":[{"attributes":{"POSITION":0},
-        "indices":2,"targets":[{"POSITION":8}]}]}],"nodes":[{"mesh":0}]"#;
-    assert_eq!(positions(&document(morphed))[0], [-1.0, -1.0, 0.5]);
-    let skinned = r#""meshes":[{"primitives":[{"attributes":
-        {"POSITION":0,"JOINTS_0":9,"WEIGHTS_0":10},"indices":2}]}],
-        "nodes":[{"mesh":0,"skin":0,"translation":[9,9,9]},{"translation":[2,0,0]},{"translation":[0,4,0]}],
-        "skins":[{"joints":[1,2]}]"#;
-    assert_eq!(positions(&document(skinned))[2], [2.0, 3.0, 0.0]);
 }
 
 #[test]
@@ -521,6 +425,9 @@ fn strips_and_arrays_without_indices_are_triangles() {
         "nodes":[{"mesh":0}]"#;
     let (_, warnings) = translated(&document(points), &Options::default()).unwrap();
     assert!(warnings[0].contains("points or lines"), "{warnings:?}");
+    let empty = points.replace(r#""POSITION":0},"mode":0"#, r#""NORMAL":1}"#);
+    let (_, warnings) = translated(&document(&empty), &Options::default()).unwrap();
+    assert!(warnings[0].contains("primitive 0 of mesh 0 has no POSITION"), "{warnings:?}");
 }
 
 #[test]
@@ -653,6 +560,7 @@ fn invalid_documents_are_errors_that_name_the_element() {
             "nodes":[{{"mesh":0}}]"#
         ))
     };
+    let without_data = mesh(r#""POSITION":0"#, "").replacen("{\"bufferView\":0,", "{", 1);
     for (json, part) in [
         (mesh(r#""POSITION":0"#, r#","mode":9"#), "primitive 0 of mesh 0 \"m\" has the mode 9"),
         (
@@ -664,7 +572,7 @@ fn invalid_documents_are_errors_that_name_the_element() {
         (
             document(&format!(
                 r#"{SQUARE},"nodes":[{{"mesh":0,"skin":0}}],"materials":[{{}}],
-                "skins":[{{"joints":[0],"inverseBindMatrices":16}}]"#
+                "skins":[{{"joints":[0],"inverseBindMatrices":18}}]"#
             ))
             .replace("],\"meshes", r#",{"componentType":5126,"type":"MAT4","count":0}],"meshes"#),
             "skin 0 has 1 joints, but 0 inverse bind matrices",
@@ -691,6 +599,18 @@ fn invalid_documents_are_errors_that_name_the_element() {
         (mesh(r#""POSITION":99"#, ""), "primitive 0 of mesh 0 \"m\" refers to accessor 99"),
         (mesh(r#""POSITION":0,"NORMAL":7"#, ""), "NORMAL of primitive 0 of mesh 0 \"m\" has 2"),
         (mesh(r#""POSITION":0"#, r#","material":3"#), "refers to material 3"),
+        (
+            without_data,
+            "accessor 0 (POSITION of primitive 0 of mesh 0 \"m\") has no data: neither a buffer",
+        ),
+        (
+            mesh(r#""POSITION":0"#, r#","indices":2"#).replace("{\"bufferView\":2,", "{"),
+            "accessor 2 (the indices of primitive 0 of mesh 0 \"m\") has no data",
+        ),
+        (
+            mesh(r#""POSITION":0"#, "").replacen("\"count\":4", "\"count\":0", 1),
+            "accessor 0 (POSITION of primitive 0 of mesh 0 \"m\") has no elements",
+        ),
         (mesh(r#""POSITION":7"#, r#","indices":2"#), "refer to vertex 2, but there are 2"),
         (
             mesh(r#""POSITION":0"#, r#","extensions":{"KHR_draco_mesh_compression":{}}"#),

@@ -232,7 +232,7 @@ fn coat(o: vec3f, side: f32, m: Material) -> Coat {
     c.axis = vec3f(0.0, 0.0, 1.0);
     c.sign = 1.0;
     if is_tilted(m) {
-        let n = to_lobes(vec3f(m.clearcoat_normal.xy, side * m.clearcoat_normal.z), side, m);
+        let n = to_lobes(m.clearcoat_normal, side, m);
         let upper = select(-n, n, n.z > 0.0) * inverseSqrt(max(dot(n, n), 1e-12));
         let middle = vec3f(upper.xy, upper.z + 1.0);
         c.axis = middle * inverseSqrt(dot(middle, middle));

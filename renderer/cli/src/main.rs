@@ -213,7 +213,7 @@ enum Command {
     Falsecolor(falsecolor::Args),
     /// Write a glTF asset as a pbrt scene with meshes and images
     Import(import::Args),
-    /// Tell what a scene or an image contains, without rendering
+    /// Tell what a scene, an image or a MaterialX document contains
     Info(info::Args),
     /// Denoise an image with Intel Open Image Denoise
     Denoise(denoise::Args),

@@ -55,8 +55,8 @@ struct Vectors {
     tangents: Vec<DVec3>,
 }
 
-/// Reads a primitive with its poses when the shutter opens and closes. Returns `None` for points
-/// and lines, with a warning.
+/// Reads a primitive with its poses when the shutter opens and closes. Returns `None` for points,
+/// lines and meshes without positions, with a warning.
 pub(crate) fn read(
     document: &Document,
     primitive: &Primitive,

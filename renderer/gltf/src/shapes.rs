@@ -344,8 +344,8 @@ fn joints(
     Ok(joints)
 }
 
-/// Returns transforms that the renderer interpolates, and what they replace with what. `None` for
-/// those with a scale of 0.
+/// Returns transforms that the renderer interpolates, with a problem and the fallback if they had to
+/// change. `None` for those with a scale of 0.
 fn motion_of(transforms: Transforms) -> (Option<Transforms>, Option<(&'static str, &'static str)>) {
     let [start, end] = transforms;
     match transforms.map(|transform| transform.matrix3.determinant()) {

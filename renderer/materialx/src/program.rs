@@ -3,7 +3,7 @@
 
 use crate::functions::needed;
 use crate::graph::{Origin, Parameter, one_line};
-use crate::scene::{Dispersion, Emission, Opacity, OpacityValue, Volume};
+use crate::scene::{Channel, Dispersion, Emission, Opacity, OpacityValue, Volume};
 use crate::surfaces::Code;
 use crate::textures::{Encoding, Texture, Wrap};
 use crate::values::{Term, number};
@@ -289,15 +289,25 @@ fn properties(program: &Program) -> String {
         }
         text += "//! ]\n//! ```\n//!\n";
     }
-    if let Some(Opacity { value, .. }) = program.opacity {
-        let alpha = match value {
+    if let Some(Opacity { value, cutoff }) = program.opacity {
+        let mut alpha = match value {
             OpacityValue::Constant(x) => format!("//! \"float alpha\" {}", *x as f32),
-            OpacityValue::Image(image, _) => format!(
-                "//! Texture \"opacity\" \"float\" \"imagemap\" \"string filename\" \"{}\"\n\
+            OpacityValue::Image(image, channel) => format!(
+                "//! Texture \"opacity\" \"float\" \"imagemap\" \"string filename\" \"{}\"{}\n\
                  //! \"texture alpha\" \"opacity\"",
-                one_line(&image.file)
+                one_line(&image.file),
+                match channel {
+                    Channel::Component(0) => "  # its red channel",
+                    Channel::Component(1) => "  # its green channel",
+                    Channel::Component(2) => "  # its blue channel",
+                    Channel::Component(_) => "  # its alpha channel",
+                    Channel::Mean => "",
+                }
             ),
         };
+        if let (OpacityValue::Image(..), Some(cutoff)) = (value, cutoff) {
+            write!(alpha, "  # 0 below {cutoff}, and 1 otherwise").expect("a string");
+        }
         writeln!(
             text,
             "//! The opacity, as shapes have it in a scene:\n//!\n//! ```text\n{alpha}\n\

@@ -157,7 +157,7 @@ fn asset_name(scene: &Path) -> Result<FrameName, Error> {
     let name = name.map(|name| FrameName { before: name.into(), digits: None, after: "".into() });
     name.ok_or_else(|| {
         Error::option(
-            format!("--fps is for glTF assets, and {} is none", scene.display()),
+            format!("--fps is for glTF assets, and {} is not one", scene.display()),
             "remove the option; each frame of a pbrt scene is a file",
         )
     })

@@ -12,10 +12,10 @@
 //! Some bounds, such as bounds on quotients at the horizon, are so loose that refining them would
 //! never terminate. So the trust in bounds decays from a cell to its children
 //! ([`BOUND_TRUST_DECAY`]), unless a value is close to the bound. After a few splits, a value hits
-//! each real lobe. Bounds on a narrow lobe stay high in few of the children, but loose bounds in many
-//! of them. Together, children scatter no more light than their parent: if the sum of their bounds
-//! exceeds the bound on the parent, bounds are loose, and trust decreases with the square of the
-//! ratio. Otherwise, all cells along the horizon would be split for `wo` near the horizon.
+//! each real lobe. Bounds on a narrow lobe stay high in few of the children, but loose bounds in
+//! many of them. Together, children scatter no more light than their parent: if the sum of their
+//! bounds exceeds the bound on the parent, bounds are loose, and trust decreases with the square of
+//! the ratio. Otherwise, all cells along the horizon would be split for `wo` near the horizon.
 
 use super::cells::{DirectionCell, DirectionDomain, LEVELS};
 use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};

@@ -10,8 +10,8 @@
 //! exact, and diffuse lobes do not change. A small fraction of directions is sampled by the cosine.
 //! It covers directions to which `wo` scatters but the centre does not.
 //! [`AdaptiveBuilder::is_table_suitable`](super::AdaptiveBuilder::is_table_suitable) detects
-//! materials with narrow lobes that move differently. They use no table. Near the horizon, the shift is
-//! as wide as the region between the mirror direction and the edge of the disk. So materials with
+//! materials with narrow lobes that move differently. They use no table. Near the horizon, the shift
+//! is as wide as the region between the mirror direction and the edge of the disk. So materials with
 //! narrow lobes use no table for `wo` [there](TreeTable::is_grazing), either.
 
 use super::cells::DirectionDomain;
@@ -28,8 +28,8 @@ const COSINE_FRACTION: f32 = 0.05;
 /// Maximum number of rows of cells from the normal to the horizon. There are twice as many columns.
 const MAX_ROWS: usize = 32;
 
-/// Maximum cosine of grazing `wo`, times the number of rows. For others, the width of a row, about π/2
-/// divided by the number of rows, is at most a sixth of cos θ.
+/// Maximum cosine of grazing `wo`, times the number of rows. For others, the width of a row, about
+/// π/2 divided by the number of rows, is at most a sixth of cos θ if there are 20 rows or more.
 const GRAZING_COSINE_ROWS: f32 = 10.0;
 
 /// The `wo` for which a table may be suitable.
@@ -84,8 +84,8 @@ impl TreeTable {
         (GRAZING_COSINE_ROWS / self.rows as f32).min(0.5)
     }
 
-    /// Returns whether the table is suitable for its material and `wo`. `test` returns whether it is
-    /// suitable for grazing `wo`, or for all; it is called once for each at most.
+    /// Returns whether the table is suitable for its material and `wo`. `test` returns whether it
+    /// is suitable for grazing `wo`, or for all; it is called once for each at most.
     pub fn is_suitable(&self, wo: Vec3, mut test: impl FnMut(OutgoingDirections) -> bool) -> bool {
         use OutgoingDirections::{All, Grazing};
         let [grazing, all] = &self.suitable;

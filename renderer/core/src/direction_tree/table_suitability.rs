@@ -105,8 +105,8 @@ impl AdaptiveBuilder<'_> {
     }
 }
 
-/// Returns one of the compared `wo`. They range from `max_cosine` to the horizon at various azimuths.
-/// For two-sided shaders, every second one is below the surface.
+/// Returns one of the compared `wo`. They range from `max_cosine` to the horizon at various
+/// azimuths. For two-sided shaders, every second one is below the surface.
 fn outgoing_direction(index: u32, max_cosine: f32, domain: DirectionDomain) -> Vec3 {
     let z = max_cosine * (index as f32 + 0.4) / OUTGOING_DIRECTIONS as f32;
     let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * index as f32);

@@ -346,7 +346,7 @@ fn relative_variance(
     squares * f64::from(DRAWS) / (sum * sum) - 1.0
 }
 
-/// Returns parameters of plastic, of which the highlight depends on the roughness.
+/// Returns parameters of plastic, whose highlight depends on the roughness.
 fn plastic(shader: &TestShader, roughness: f64) -> Vec<u32> {
     shader.parameters(|p, k| match &*p.name {
         "specular_roughness" => roughness,

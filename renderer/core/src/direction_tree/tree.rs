@@ -160,8 +160,9 @@ const MAX_POSITION_ERROR: f32 = 32.0 / (1 << 24) as f32;
 /// Comparison of sampling frequencies with masses, for tests.
 #[cfg(test)]
 impl DirectionTree {
-    /// Returns the p-value of a χ² test over all cells, and asserts that directions are in the sampled
-    /// cells. Within cells, the density is proportional to the cosine.
+    /// Returns the p-value of a χ² test over all cells, and asserts that directions are in the
+    /// sampled cells, and that densities are found again for them. Within cells, the density is
+    /// proportional to the cosine.
     pub fn chi_square(&self, random: &mut lightbound_shader::random::Random, draws: usize) -> f64 {
         use lightbound_math::direction_box::testing::uniform;
         let mut counts = vec![[0.0; LANES]; self.nodes.len()];
@@ -175,7 +176,11 @@ impl DirectionTree {
                 pdf > 0.0 && self.domain.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7,
                 "{wi} {pdf}"
             );
-            assert_eq!(wi, cell.direction(self.domain, position));
+            // Rounding may move directions at edges to the next cell.
+            let is_inside = position.min_element() > 0.01 && position.max_element() < 0.99;
+            if is_inside && cell.level() < 6 {
+                assert_eq!(self.pdf(wi), pdf, "{wi}");
+            }
             let (corner, extent) = cell.rectangle(self.domain);
             let outside =
                 (corner - self.domain.position(wi)).max(self.domain.position(wi) - corner - extent);

@@ -1,12 +1,12 @@
 //! Specialized programs: code for the parameters that materials have in a scene.
 //!
 //! Most parameters of a material are constant, many are 0 or 1, and textures have a least and a
-//! greatest value (the dynamic bounds assumptions of Clarberg et al. 2010 §4.5). Programs are compiled
-//! again for the values of each material, which shares its program with all materials for which the
-//! same is known. A shader with too many of them gets code for the defaults, zeros and ones among the
-//! constants, or else for zeros and ones; other constants and textures stay parameters. Images do not
-//! depend on it, since specialized code computes the same numbers; but bounds are tighter, so that
-//! lights and directions sampled from them have other noise.
+//! greatest value (the dynamic bounds assumptions of Clarberg et al. 2010 §4.5). Programs are
+//! compiled again for the values of each material, which shares its program with all materials for
+//! which the same is known. A shader with too many of them gets code for the defaults, zeros and
+//! ones among the constants, or else for zeros and ones; other constants and textures stay
+//! parameters. Images do not depend on it, since specialized code computes the same numbers; but
+//! bounds are tighter, so that lights and directions sampled from them have other noise.
 //!
 //! Programs also get the regions of surfaces in which textures make parameters 0 or 1 (`regions.rs`).
 

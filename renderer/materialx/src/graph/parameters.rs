@@ -100,7 +100,7 @@ impl Graph<'_> {
             name: name.clone(),
             default: Term::constant(Type::Vector4, &[0.0, 0.0, 1.0, 1.0]),
             range: None,
-            meaning: format!("First column and row of the tiles of {texture}, and their numbers"),
+            meaning: format!("First column, first row, number of columns and number of rows of the tiles of {texture}"),
         });
         name
     }

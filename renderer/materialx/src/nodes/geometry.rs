@@ -101,6 +101,10 @@ fn property(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     };
     let ty = g.declared_type(node)?;
     let name = g.string(scope, node, names[0])?.map_or("", |(_, name)| name);
+    if name.is_empty() {
+        let message = format!("the property of a vertex needs a name, {}", names[0]);
+        return Err(g.document.error(node, message, "name an attribute, such as displayColor"));
+    }
     if TEXTURE_COORDINATES.contains(&name) && ty == Type::Vector2 {
         return Ok(geometric(g, "UV0").expect("it is known"));
     }
@@ -145,7 +149,13 @@ fn attribute(
         Type::Color4 | Type::Vector4 => {
             let xyz = g.attribute(name, part(Type::Color3, &values[..3]), is_required);
             let w = part(Type::Float, &values[3..]);
-            let w = if name == COLOR { g.attribute(ALPHA, w, false) } else { w };
+            let w = if name == COLOR {
+                g.attribute(ALPHA, w, false)
+            } else {
+                let message = "attributes of vertices have at most three components";
+                g.warn(node, message, "the fourth component of the default");
+                w
+            };
             Ok(Term::expression(ty, format!("vec4f({xyz}, {w})")))
         }
         Type::Matrix33 | Type::Matrix44 => Err(g.document.error(
@@ -156,7 +166,7 @@ fn attribute(
     }
 }
 
-/// A transformation between spaces, which is none, since object and world are not told apart.
+/// A transformation between spaces. Returns the input: object and world space are the same here.
 fn transformed(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     let [from, to] = ["fromspace", "tospace"].map(|name| g.string(scope, node, name));
     let [from, to] = [from?, to?].map(|space| space.map_or("", |(_, space)| space));

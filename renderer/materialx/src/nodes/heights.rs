@@ -14,7 +14,7 @@ use crate::values::{Term, Type, number};
 /// Distance of the points, in texture coordinates; that of pbrt's bump maps without a footprint.
 const STEP: f64 = 0.0005;
 
-/// Evaluates a node that makes a normal of a height; `None` if it is another one.
+/// Evaluates a node that makes a normal of a height; `None` for other nodes.
 pub(super) fn evaluate(g: &mut Graph, scope: Scope, node: Id) -> Option<Result<Term, Error>> {
     match g.document.category(node) {
         "heighttonormal" => Some(height_to_normal(g, scope, node)),

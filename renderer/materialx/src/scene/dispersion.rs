@@ -83,7 +83,7 @@ impl Dispersion {
     /// The index of refraction at a wavelength in nanometres, with an index at the helium d line:
     /// Cauchy's formula for the Abbe number.
     pub fn index(&self, index: f64, wavelength: f64) -> f64 {
-        // 1/λ² is 1.9100 µm⁻² more at the F line than at the C line, and 1.5168 times that at the
+        // 1/λ² is 1.9097 µm⁻² more at the F line than at the C line, and 1.5168 times that at the
         // d line.
         let slope = (index - 1.0) / self.abbe_number;
         (index + slope * (523655.0 / (wavelength * wavelength) - 1.5168)).max(1.0)

@@ -150,17 +150,21 @@ impl SceneProgram {
         if let Some(volume) = &self.volume {
             let number = |operand| value(operand)[0];
             let (depth, scatter) = (number(volume.depth), value(volume.scatter));
-            if !depth.is_finite() || depth < 0.0 || scatter.iter().any(|&x| x < 0.0) {
+            let (color, anisotropy) = (value(volume.color), number(volume.anisotropy));
+            let inputs = [&color[..], &scatter, &[depth, anisotropy]].concat();
+            let is_finite = inputs.iter().all(|x| x.is_finite());
+            if !is_finite {
+                properties.problems.push(["the volume of a material is not finite", "no volume"]);
+            } else if depth < 0.0 || scatter.iter().any(|&x| x < 0.0) {
                 let message = "the depth or the scattering of a volume is negative";
                 properties.problems.push([message, "0"]);
             }
-            if depth.is_finite() && depth > 0.0 {
-                let [absorption, scattering] =
-                    Volume::coefficients(&value(volume.color), &scatter, depth);
+            if is_finite && depth > 0.0 {
+                let [absorption, scattering] = Volume::coefficients(&color, &scatter, depth);
                 properties.volume = Some(Volume {
                     absorption,
                     scattering,
-                    anisotropy: number(volume.anisotropy).clamp(-0.99, 0.99),
+                    anisotropy: anisotropy.clamp(-0.99, 0.99),
                     depth: ("transmission_depth", depth),
                     warning: volume.warning.clone(),
                 });
@@ -287,8 +291,7 @@ pub(crate) fn scene_program(
     }))
 }
 
-/// The function in WGSL. An operand without results is one of its own, since functions return
-/// something.
+/// The function in WGSL. Without results, it returns 0, since a function must return a value.
 fn text(parameters: &[Parameter], statements: &[String], results: &[Term]) -> String {
     let none = [Term::float(0.0)];
     let results = if results.is_empty() { &none[..] } else { results };

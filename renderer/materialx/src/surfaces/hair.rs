@@ -112,11 +112,18 @@ fn roughness(i: &mut Inputs) -> Result<[Term; 2], Error> {
     let message = "transmitted light has half the roughness of reflected light, and light that is \
         reflected inside twice of it";
     let first = source(i, "roughness_R")?;
+    let output = |i: &Inputs, name: &str| {
+        let input = i.g.document.input(i.node, name)?;
+        i.g.document.attribute(input, "output").map(str::to_owned)
+    };
     if let Some((scope, node)) = first.filter(|(_, n)| i.g.document.category(*n) == ROUGHNESS) {
+        if output(i, "roughness_R").as_deref() != Some("roughness_R") {
+            i.ignore("roughness_R", message, "this roughness");
+        }
         for (name, scale, default) in
             [("roughness_TT", "scale_TT", 0.5), ("roughness_TRT", "scale_TRT", 2.0)]
         {
-            let is_same = source(i, name)? == first;
+            let is_same = source(i, name)? == first && output(i, name).as_deref() == Some(name);
             let mut roughness = Inputs { g: &mut *i.g, scope, node };
             if !is_same || !roughness.float(scale, default)?.is(default) {
                 i.ignore(name, message, "this roughness");
@@ -132,8 +139,8 @@ fn roughness(i: &mut Inputs) -> Result<[Term; 2], Error> {
         let help = format!("connect roughness_R to a <{ROUGHNESS}>");
         return Err(i.g.document.error(at, message, help));
     };
-    for (name, scale) in [("roughness_TT", 0.25), ("roughness_TRT", 4.0)] {
-        let given = i.get(name, Vector2, &[scale * v, s])?;
+    for (name, scale, default) in [("roughness_TT", 0.25, 0.05), ("roughness_TRT", 4.0, 0.2)] {
+        let given = i.get(name, Vector2, &[default])?;
         if !given.constant.is_some_and(|c| (c[0] - scale * v).abs() <= 1e-3 * v && c[1] == s) {
             i.ignore(name, message, "this roughness");
         }

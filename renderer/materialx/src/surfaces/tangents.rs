@@ -18,7 +18,7 @@ pub(super) fn angle(g: &mut Graph, scope: Scope, node: Id, name: &str) -> Result
             "rotate3d" => {
                 if let Some(degrees) = turned(g, scope, source)? {
                     // Positive angles turn from y to x.
-                    return Ok(Term::float(-degrees.to_radians()));
+                    return Ok(Term::float(-(degrees % 360.0).to_radians()));
                 }
             }
             _ => {}

@@ -15,7 +15,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         "a material does not displace the surface",
         "no displacement; give the shape a \"displacement\"",
     )?;
-    let opacity = i.float("opacity", 1.0)?;
     let mode = i.constant("opacityMode", Type::Integer, 0.0)?;
     let threshold = i.constant("opacityThreshold", Float, 0.0)?;
     let is_glass = mode == 0.0 && threshold == 0.0;
@@ -23,7 +22,10 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         .then(|| i.opacity("opacity", Float, Some(threshold).filter(|&threshold| threshold > 0.0)));
     // What is transparent refracts light; with a threshold or as `presence`, it is cut out.
     let transmission = match is_glass {
-        true => i.combine("transmission", Float, &[&opacity], "1.0 - {0}", |v| 1.0 - v[0])?,
+        true => {
+            let opacity = i.float("opacity", 1.0)?;
+            i.combine("transmission", Float, &[&opacity], "1.0 - {0}", |v| 1.0 - v[0])?
+        }
         false => Term::float(0.0),
     };
     let diffuse = i.get("diffuseColor", Color3, &[0.18])?;

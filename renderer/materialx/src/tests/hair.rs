@@ -93,6 +93,16 @@ fn variances_are_roughness() {
         members.find(|p| p.name == name).unwrap().default.clone().unwrap()[0]
     };
     assert!((default("beta_m") - 0.3).abs() < 1e-5 && (default("beta_n") - 0.4).abs() < 1e-5);
+    // The defaults of the other roughness are not those that follow from the first one.
+    assert_eq!(members.warnings.len(), 1, "{:?}", members.warnings);
+    let swapped = tree(
+        "<chiang_hair_roughness name=\"r\" type=\"multioutput\"/><chiang_hair_bsdf name=\"root\" \
+         type=\"BSDF\"><input name=\"roughness_R\" type=\"vector2\" nodename=\"r\" \
+         output=\"roughness_R\"/><input name=\"roughness_TT\" type=\"vector2\" nodename=\"r\" \
+         output=\"roughness_TRT\"/><input name=\"roughness_TRT\" type=\"vector2\" nodename=\"r\" \
+         output=\"roughness_TT\"/></chiang_hair_bsdf>",
+    );
+    assert_eq!(swapped.unwrap().warnings.len(), 1);
     let mixed = tree(
         "<chiang_hair_bsdf name=\"h\" type=\"BSDF\"/><add name=\"root\" type=\"BSDF\"><input \
          name=\"in1\" type=\"BSDF\" nodename=\"h\"/></add>",

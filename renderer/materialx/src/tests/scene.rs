@@ -215,3 +215,24 @@ fn clear_glass_disperses_light() {
         dispersion:float=0.5";
     assert_eq!(glass("gltf_pbr", gltf), (Some(40.0), true));
 }
+
+#[test]
+fn volumes_are_finite() {
+    let volume = |color: &str| {
+        let material = convert(&format!(
+            "<materialx><nodegraph name=\"g\"><input name=\"x\" type=\"float\" value=\"{color}\"/>\
+             <ln name=\"l\" type=\"float\"><input name=\"in\" type=\"float\" \
+             interfacename=\"x\"/></ln><combine3 name=\"c\" type=\"color3\"><input name=\"in1\" \
+             type=\"float\" nodename=\"l\"/></combine3><output name=\"out\" type=\"color3\" \
+             nodename=\"c\"/></nodegraph><open_pbr_surface name=\"s\" type=\"surfaceshader\">\
+             {}<input name=\"transmission_color\" type=\"color3\" nodegraph=\"g\" output=\"out\"/>\
+             </open_pbr_surface></materialx>",
+            inputs("transmission_weight:float=1 transmission_depth:float=1")
+        ));
+        let material = material.unwrap();
+        let found = material.warnings.iter().any(|w| w.message.contains("not finite"));
+        (material.volume.is_some(), found)
+    };
+    assert_eq!(volume("2"), (true, false));
+    assert_eq!(volume("-1"), (false, true));
+}

@@ -56,6 +56,19 @@ fn rotations_are_angles() {
 }
 
 #[test]
+fn rotations_are_less_than_a_full_turn() {
+    let material = convert(&format!(
+        "<materialx>{}<open_pbr_surface name=\"s\" type=\"surfaceshader\">{}{}</open_pbr_surface>\
+         </materialx>",
+        ROTATED.replace("-90", "810"),
+        inputs("specular_roughness_anisotropy:float=0.5"),
+        connected("geometry_tangent", "r")
+    ));
+    let found = angle(&material.unwrap(), "geometry_rotation");
+    assert!((found + FRAC_PI_2).abs() < 1e-6, "{found}");
+}
+
+#[test]
 fn computed_tangents_are_in_the_shading_frame() {
     let nodes = "<rotate3d name=\"q\" type=\"vector3\"><input name=\"in\" type=\"vector3\" \
         nodename=\"r\"/><input name=\"amount\" type=\"float\" value=\"30\"/><input name=\"axis\" \

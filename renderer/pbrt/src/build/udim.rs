@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// An image of tiles.
 pub(super) struct TiledImage {
     pub image: Arc<Image>,
-    /// First column and row, and their numbers.
+    /// First column, first row, number of columns, number of rows.
     pub tiles: [f64; 4],
 }
 

@@ -144,6 +144,12 @@ fn coats_have_normals_of_their_own() {
         // The cosine is that of the coat.
         lobe * schlick(0.04, 1.0, cosine) * f64::from(l.z / wi.z)
     });
+    // From below, the opposite normal counts.
+    let (wi, wo) = (vec3(-0.3, -0.3, 0.9).normalize(), vec3(0.6, -0.5, 0.6).normalize());
+    let samples = material(set).evaluate(&[(wi, wo), (-wi, -wo)]);
+    let [above, below] = [0, 1].map(|k| samples[k].s.x);
+    assert!(above > 0.01 && (below - above).abs() <= 1e-5 * above, "{above}, {below}");
+
     // Where the normal faces away from the viewer, the opposite one counts.
     let away: Set = &[
         ("base_color", &[0.0]),

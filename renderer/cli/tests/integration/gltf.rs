@@ -117,7 +117,7 @@ fn wrong_options_are_errors() {
     assert_input_error(&mut command, &["--time is for glTF assets"]);
     let mut command = lightbound(&["render", "frame1.pbrt", "--frames", "1..2", "--fps", "24"]);
     command.current_dir(folder.path());
-    assert_input_error(&mut command, &["--fps is for glTF assets, and frame1.pbrt is none"]);
+    assert_input_error(&mut command, &["--fps is for glTF assets, and frame1.pbrt is not one"]);
     let mut command = lightbound(&["render", "--frames", "1..2", "--fps", "24", "-o", "x.exr"]);
     command.arg(asset()).current_dir(folder.path());
     assert_input_error(&mut command, &["`x.exr` would be replaced by every frame", "x.####.exr"]);

@@ -90,7 +90,7 @@ fn color(g: &mut Graph, scope: Scope, node: Id) -> Result<Term, Error> {
     let ty = g.declared_type(node)?;
     let index = g.string(scope, node, "index")?.map_or("0", |(_, index)| index);
     let name = if index == "0" { COLOR.to_owned() } else { format!("{COLOR}{index}") };
-    attribute(g, node, &name, Term::constant(ty, &[1.0]), true)
+    attribute(g, node, &name, zero(ty), true)
 }
 
 /// A property of the geometry by its name: an attribute of vertices.

@@ -143,10 +143,15 @@ fn scene_name(scene: &Path) -> Result<FrameName, Error> {
     let name = FrameName::from_placeholder(scene).or_else(|| FrameName::from_number(scene));
     let name = name.filter(|_| !is_stream(scene));
     name.ok_or_else(|| {
+        let help = if is_gltf_name(scene) {
+            "for frames of an animation, add --fps, as in --fps 24"
+        } else {
+            "name a file of the sequence, as in frame0012.pbrt, or put #### or %04d for the number, \
+             as in frame####.pbrt"
+        };
         Error::option(
             format!("`{}`: its name has no frame number, which --frames needs", scene.display()),
-            "name a file of the sequence, as in frame0012.pbrt, or put #### or %04d for the number, \
-             as in frame####.pbrt",
+            help,
         )
     })
 }

@@ -388,7 +388,9 @@ fn declaration(
         if let Some(name) = values::first_missing(declared, words) {
             return Err(values::no_value(&name).into());
         }
-        if values::defaults(declared) != words {
+        // Emission and opacity of a document have defaults of their own.
+        let is_set = source.set.iter().any(|(name, _)| *name == parameter.name);
+        if is_set || values::defaults(declared) != words {
             text += &parameter_declaration(parameter, words.iter().copied().flatten());
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::common::{assert_input_error, lightbound};
 use lightbound_image::read_exr;
+use lightbound_image::write::ChannelSamples;
 use predicates::str::contains;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,28 @@ fn converted_materials_look_the_same() {
     };
     let direct = preview(&document(), &["--material", "tiles"], "direct.exr");
     assert_eq!(direct, preview(&here.join("tiles.wgsl"), &[], "converted.exr"));
+}
+
+#[test]
+fn previews_set_the_emission_of_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let lamp = "<materialx version=\"1.39\"><open_pbr_surface name=\"s\" type=\"surfaceshader\">\
+        <input name=\"emission_luminance\" type=\"float\" value=\"3\"/></open_pbr_surface>\
+        <surfacematerial name=\"m\" type=\"material\"><input name=\"surfaceshader\" \
+        type=\"surfaceshader\" nodename=\"s\"/></surfacematerial></materialx>";
+    fs::write(folder.path().join("lamp.mtlx"), lamp).unwrap();
+    let mean = |luminance: &str| {
+        let mut command = lightbound(&["shader", "preview", "-q", "--size", "16", "--spp", "1"]);
+        command.args(["lamp.mtlx", "-o", "lamp.exr", "--set"]);
+        command.arg(format!("emission_luminance={luminance}"));
+        command.current_dir(folder.path()).assert().success();
+        let channels = read_exr(&folder.path().join("lamp.exr")).unwrap().channels;
+        let red = channels.iter().find(|channel| channel.name == "R").unwrap();
+        let ChannelSamples::F32(values) = &red.samples else { panic!("colours are floats") };
+        values.iter().sum::<f32>() / values.len() as f32
+    };
+    let [none, some] = ["0", "3"].map(mean);
+    assert!(none < 0.5 * some, "{none}, {some}");
 }
 
 #[test]

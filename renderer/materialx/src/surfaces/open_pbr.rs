@@ -59,9 +59,13 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let angle = match base.is(0.0) && coat.is(0.0) {
         true => Term::float(0.0),
         false => {
-            let angles =
-                [i.tangent_angle("geometry_tangent")?, i.tangent_angle("geometry_coat_tangent")?];
-            i.shared_angle([&base, &coat], angles, "geometry_coat_tangent")
+            let names = ["geometry_tangent", "geometry_coat_tangent"];
+            let angle = i.tangent_angle(names[0])?;
+            let coat_angle = match i.have_same_source(names)? {
+                true => angle.clone(),
+                false => i.tangent_angle(names[1])?,
+            };
+            i.shared_angle([&base, &coat], [angle, coat_angle], names[1])
         }
     };
     values.push(("geometry_rotation", angle));

@@ -107,12 +107,15 @@ fn values(
         true => Term::float(0.0),
         false => {
             let tangent = i.tangent_angle("tangent")?;
+            let names = ["specular_rotation", "coat_rotation"];
+            let is_same = i.have_same_source(names)?;
             let mut turned = |name: &str| {
                 let rotation = i.float(name, 0.0)?;
                 i.turned_angle(name, &tangent, &rotation, -1.0)
             };
-            let angles = [turned("specular_rotation")?, turned("coat_rotation")?];
-            i.shared_angle([&anisotropy, &coat_anisotropy], angles, "coat_rotation")
+            let angle = turned(names[0])?;
+            let coat_angle = if is_same { angle.clone() } else { turned(names[1])? };
+            i.shared_angle([&anisotropy, &coat_anisotropy], [angle, coat_angle], names[1])
         }
     };
     let (ior, coat_ior) = (i.float("specular_IOR", 1.5)?, i.float("coat_IOR", 1.5)?);

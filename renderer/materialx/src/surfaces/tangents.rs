@@ -85,6 +85,16 @@ impl Inputs<'_, '_> {
         })
     }
 
+    /// Whether two inputs are connected to the same node.
+    pub(super) fn have_same_source(&mut self, names: [&str; 2]) -> Result<bool, Error> {
+        let mut source = |name| match self.g.document.input(self.node, name) {
+            Some(input) => self.g.source(self.scope, input),
+            None => Ok(None),
+        };
+        let (a, b) = (source(names[0])?, source(names[1])?);
+        Ok(a.is_some() && a == b)
+    }
+
     /// The direction of anisotropy of a base and its coat, which have the same here: the angle of
     /// the one that is anisotropic. `coat` is the name of the input for that of the coat.
     pub(super) fn shared_angle(

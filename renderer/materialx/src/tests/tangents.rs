@@ -69,6 +69,15 @@ fn rotations_are_less_than_a_full_turn() {
 }
 
 #[test]
+fn coats_share_computed_directions() {
+    let given = "specular_roughness_anisotropy:float=0.5 coat_weight:float=1 \
+        coat_roughness_anisotropy:float=0.5";
+    let names = ["geometry_tangent", "geometry_coat_tangent"];
+    let connections = names.map(|name| connected(name, "noise")).concat();
+    assert_eq!(surface("open_pbr_surface", given, &connections).warnings, []);
+}
+
+#[test]
 fn computed_tangents_are_in_the_shading_frame() {
     let nodes = "<rotate3d name=\"q\" type=\"vector3\"><input name=\"in\" type=\"vector3\" \
         nodename=\"r\"/><input name=\"amount\" type=\"float\" value=\"30\"/><input name=\"axis\" \

@@ -458,6 +458,11 @@ fn from_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
     return side * v;
 }
 
+/// Whether the dielectric reflects: not if its index is 1.
+fn dielectric_reflects(m: Material) -> bool {
+    return m.specular_weight > 0.0 || m.thin_film_weight > 0.0 || m.transmission_weight > 0.0;
+}
+
 /// The index of a dielectric whose reflectance at normal incidence is scaled by `specular_weight`.
 fn weighted_index(index: f32, m: Material) -> f32 {
     let root = sqrt(min(m.specular_weight * normal_reflectance(index), 0.99999));
@@ -689,11 +694,19 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
         let wall = wall_reflectance(r.dielectric) * (1.0 + b.facets.missing);
         reflected = mix(reflected, wall, m.transmission_weight);
     }
-    let tint = select(m.specular_color, vec3f(1.0), b.inside);
-    let dielectric = tint * reflected * lobe
-        + below_d * ((1.0 - m.transmission_weight) * opaque);
-    let metal_reflection = r.metal * (m.specular_weight * lobe);
-    var s = mix(dielectric, metal_reflection, m.base_metalness);
+    // Conditions, since a lobe with the weight 0 costs as much as any other if it may be infinite.
+    var s = vec3f(0.0);
+    if m.base_metalness < 1.0 {
+        s = below_d * ((1.0 - m.transmission_weight) * opaque);
+        if dielectric_reflects(m) {
+            let tint = select(m.specular_color, vec3f(1.0), b.inside);
+            s = tint * reflected * lobe + s;
+        }
+        s *= 1.0 - m.base_metalness;
+    }
+    if m.base_metalness > 0.0 {
+        s += r.metal * (m.specular_weight * lobe) * m.base_metalness;
+    }
     let reflects = i.z > 0.0;
     if !only_reflects(m) {
         s = select(transmitted_light(b, i, o, m), s, reflects);
@@ -733,7 +746,9 @@ fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
     let e = dielectric_albedo(b, m);
     let metal = m.specular_weight * (largest(b.metal.f0) * b.facets.a + b.facets.b);
     let clear = m.transmission_weight * (1.0 - e) * largest(transmittance(b, m));
-    p.base = mix(largest(m.specular_color) * e + clear, metal, m.base_metalness);
+    if dielectric_reflects(m) {
+        p.base = mix(largest(m.specular_color) * e + clear, metal, m.base_metalness);
+    }
     let opaque = (1.0 - m.base_metalness) * (1.0 - m.transmission_weight) * (1.0 - e);
     let subsurface = m.subsurface_weight * largest(m.subsurface_color);
     let share = reflected_share(m);
@@ -818,7 +833,7 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
                 / (t.index_o * (b.facets.cosine + sigma(o, b.facets.alpha)));
         }
         density += p.base * select(passed, share * mirror, reflects);
-    } else {
+    } else if dielectric_reflects(m) {
         density += select(0.0, p.base * mirror, reflects);
     }
     if m.coat_weight > 0.0 {

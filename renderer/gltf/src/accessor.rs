@@ -119,8 +119,8 @@ impl Document {
         self.floats::<4>(index, user)
     }
 
-    /// Fails for an accessor without elements, or without data: its numbers are all 0, of which no
-    /// mesh can be made. `user` names the attribute.
+    /// Fails for an accessor without elements, or without data: its numbers are all 0, and do not
+    /// make a mesh. `user` names the attribute.
     pub fn check_data(&self, index: usize, user: &str) -> Result<(), SceneError> {
         let accessor = self.get(&self.root.accessors, "accessor", index, user)?;
         let problem = match accessor {

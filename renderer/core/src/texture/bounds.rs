@@ -411,19 +411,11 @@ mod tests {
             0 => Texture::Constant(vector(numbers)),
             1 => {
                 let texels = (0..105).map(|_| numbers()).collect();
-                let wraps = [
-                    WrapMode::Repeat,
-                    WrapMode::Black,
-                    WrapMode::Clamp,
-                    WrapMode::OctahedralSphere,
-                    WrapMode::ClampU,
-                    WrapMode::ClampV,
-                ];
                 Texture::Image(ImageMap {
                     image: Arc::new(Image::from_f32(7, 5, Channels::Rgb, texels)),
                     mapping: mapping(numbers),
                     value: [ImageMapValue::Rgb, ImageMapValue::Float][usize::from(numbers() > 0.0)],
-                    wrap: wraps[(numbers().abs() * 6.0) as usize % 6],
+                    wrap: WrapMode::ALL[(numbers().abs() * 6.0) as usize % 6],
                     filter: [TextureFilter::Point, TextureFilter::Bilinear]
                         [usize::from(numbers() > 0.0)]
                     .clone(),

@@ -175,15 +175,6 @@ mod tests {
         Levels { image, pyramid, value: ImageMapValue::Float, wrap }
     }
 
-    const WRAPS: [WrapMode; 6] = [
-        WrapMode::Repeat,
-        WrapMode::Black,
-        WrapMode::Clamp,
-        WrapMode::OctahedralSphere,
-        WrapMode::ClampU,
-        WrapMode::ClampV,
-    ];
-
     #[test]
     fn results_are_between_the_texels_for_random_footprints() {
         let sizes = [(16, 16), (13, 5), (1, 9), (40, 3), (1, 1)];
@@ -199,7 +190,8 @@ mod tests {
                     steps[1].x = extremes[i as usize / 4 % extremes.len()];
                 }
                 let st = (vec2(number(6), number(7)) - 0.25) * magnitude(8).max(2.0);
-                let (wrap, anisotropy) = (WRAPS[i as usize % WRAPS.len()], 1.0 + 20.0 * number(9));
+                let (wrap, anisotropy) =
+                    (WrapMode::ALL[i as usize % WrapMode::ALL.len()], 1.0 + 20.0 * number(9));
                 let levels = levels(&image, wrap);
                 let low = if wrap == WrapMode::Black { 0.0 } else { 0.25 };
                 for value in [levels.trilinear(st, steps), levels.elliptical(st, steps, anisotropy)]

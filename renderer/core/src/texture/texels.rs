@@ -37,6 +37,19 @@ impl WrapMode {
     }
 }
 
+#[cfg(test)]
+impl WrapMode {
+    /// All of them.
+    pub const ALL: [WrapMode; 6] = [
+        WrapMode::Repeat,
+        WrapMode::Black,
+        WrapMode::Clamp,
+        WrapMode::OctahedralSphere,
+        WrapMode::ClampU,
+        WrapMode::ClampV,
+    ];
+}
+
 impl FromStr for WrapMode {
     type Err = String;
 

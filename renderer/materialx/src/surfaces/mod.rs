@@ -214,8 +214,8 @@ impl Inputs<'_, '_> {
         OpacityInputs { scope, node, name, ty, cutoff }
     }
 
-    /// Dispersion, by the inputs of which one divided by the other is the Abbe number; 20 and 1 are
-    /// the numbers without an input.
+    /// Dispersion. The Abbe number is the first input divided by the second one; without an input,
+    /// they are 20 and 1.
     fn dispersion(
         &self,
         numerator: Option<(&'static str, f64)>,

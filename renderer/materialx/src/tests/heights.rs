@@ -2,7 +2,7 @@
 
 use super::{UV, convert, document, evaluate, inputs};
 
-/// The normal of a surface for these nodes, of which `n` is the normal.
+/// The normal of a surface for these nodes; the node `n` is its normal.
 fn normal(nodes: &str) -> ([f32; 3], usize) {
     let text = format!(
         "<materialx>{nodes}<open_pbr_surface name=\"s\" type=\"surfaceshader\"><input \

@@ -28,8 +28,11 @@ STANDARD_SPECULAR = {"specular": UNIT, "specular_color": COLOUR, "specular_rough
 STANDARD_ANISOTROPIC = {**STANDARD_SPECULAR, "specular_anisotropy": (0, 0.9)}
 STANDARD_COAT = {"coat": UNIT, "coat_color": COLOUR, "coat_roughness": ROUGH, "coat_IOR": INDEX}
 STANDARD_SHEEN = {"sheen": UNIT, "sheen_color": COLOUR, "sheen_roughness": ROUGH}
+STANDARD_FILM = {"thin_film_thickness": (0, 1000), "thin_film_IOR": INDEX}
+STANDARD_SUBSURFACE = {"subsurface": UNIT, "subsurface_color": COLOUR}
 GLTF_BASE = {"base_color": COLOUR, "roughness": ROUGH}
 GLTF_SPECULAR = {**GLTF_BASE, "specular": UNIT, "specular_color": COLOUR, "ior": INDEX}
+GLTF_FILM = {"iridescence": UNIT, "iridescence_thickness": (0, 1000), "iridescence_ior": INDEX}
 USD_BASE = {"diffuseColor": COLOUR, "roughness": ROUGH, "ior": INDEX}
 
 # What each group of lobes varies, and what is fixed; the others have their defaults.
@@ -42,8 +45,14 @@ SURFACES = {
         "base": ({**STANDARD_DIFFUSE, **STANDARD_SPECULAR, "metalness": UNIT}, {}),
         "sheen": ({**STANDARD_DIFFUSE, **STANDARD_SHEEN}, {"specular": 0}),
         "coat": ({**STANDARD_DIFFUSE, **STANDARD_SPECULAR, **STANDARD_COAT}, {}),
-        "thin film": ({**STANDARD_SPECULAR, "thin_film_thickness": (0, 1000),
-                       "thin_film_IOR": INDEX}, {"base": 0}),
+        "thin film": ({**STANDARD_SPECULAR, **STANDARD_FILM}, {"base": 0}),
+        "thin film on metal": ({**STANDARD_DIFFUSE, **STANDARD_SPECULAR, **STANDARD_FILM},
+                               {"metalness": 1}),
+        "subsurface": ({**STANDARD_DIFFUSE, **STANDARD_SUBSURFACE}, {}),
+        "all": ({**STANDARD_DIFFUSE, **STANDARD_ANISOTROPIC, **STANDARD_COAT, **STANDARD_SHEEN,
+                 **STANDARD_FILM, **STANDARD_SUBSURFACE, "metalness": UNIT,
+                 "specular_rotation": UNIT, "coat_anisotropy": (0, 0.9), "coat_rotation": UNIT,
+                 "coat_affect_color": UNIT, "coat_affect_roughness": UNIT}, {}),
     },
     "gltf_pbr": {
         "metal": (GLTF_BASE, {"metallic": 1}),
@@ -53,6 +62,10 @@ SURFACES = {
         "clearcoat": ({**GLTF_SPECULAR, "clearcoat": UNIT, "clearcoat_roughness": ROUGH}, {}),
         "sheen": ({**GLTF_SPECULAR, "sheen_color": COLOUR, "sheen_roughness": ROUGH},
                   {"metallic": 0}),
+        "iridescence": ({**GLTF_SPECULAR, **GLTF_FILM, "metallic": UNIT}, {}),
+        "all": ({**GLTF_SPECULAR, **GLTF_FILM, "metallic": UNIT, "anisotropy_strength": UNIT,
+                 "anisotropy_rotation": (-3, 3), "clearcoat": UNIT, "clearcoat_roughness": ROUGH,
+                 "sheen_color": COLOUR, "sheen_roughness": ROUGH}, {}),
     },
     "UsdPreviewSurface": {
         "dielectric": (USD_BASE, {}),

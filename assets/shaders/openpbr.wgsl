@@ -42,8 +42,8 @@
 //! - Subsurface scattering is the diffuse reflection of `subsurface_color`, as for a mean free path
 //!   of zero: the `subsurface_radius…` have no effect. Pbrt's `subsurface` has volumes that scatter.
 //! - Emission and opacity have no effect: in a scene, they are properties of the shape
-//!   (`AreaLightSource`, and `alpha`). The normal is that of the shape, for the coat as well, and
-//!   `geometry_rotation` turns the tangent of both.
+//!   (`AreaLightSource`, and `alpha`). Tangents are angles, and the coat may have a normal of its own,
+//!   in the shading frame.
 //!
 //! One lobe is sampled, in proportion to estimates of their albedos: visible normals (Heitz 2018;
 //! Dupuy and Benyoub 2023), which F then reflects or lets pass, the cosine, or the lobe of fuzz.
@@ -53,7 +53,8 @@
 //! scatter between facets while it is refracted is lost: a tenth for the roughness 0.6, and up to
 //! three tenths for 1. Not reciprocal, since layers are scaled by the
 //! albedo for the view direction. Fits of these albedos are off by 2 %, so that a white surface
-//! reflects up to 1.02 times the light that it receives, and at least 0.95 up to 85° from the normal.
+//! reflects up to 1.02 times the light that it receives, and at least 0.95 up to 85° from the normal;
+//! smooth metal and coats up to 1.09 times near 85°.
 //! With anisotropy it is more, up to 1.1 times at 0.9: masking is that of isotropic facets, as in
 //! MaterialX.
 //! They overestimate the albedo of a dielectric that reflects little: with `specular_weight` 0, a
@@ -150,9 +151,14 @@ struct Material {
     emission_color: vec3f,
     /// No effect. range: [0, 1], default: 1
     geometry_opacity: f32,
-    /// Angle in radians from the x axis to the direction of anisotropy of base and coat.
+    /// Angle in radians from the x axis to the direction of anisotropy of the base.
     /// range: [-7, 7], default: 0
     geometry_rotation: f32,
+    /// Normal of the coat in the shading frame, of any length. range: [-1, 1], default: (0, 0, 1)
+    geometry_coat_normal: vec3f,
+    /// Angle in radians from the x axis to the direction of anisotropy of the coat, in its frame.
+    /// range: [-7, 7], default: 0
+    geometry_coat_rotation: f32,
     /// Whether the surface is a thin wall, and does not bound a volume. default: false
     geometry_thin_walled: bool,
 }
@@ -436,31 +442,61 @@ fn side_of(wo: vec3f) -> f32 {
     return select(1.0, -1.0, wo.z < 0.0);
 }
 
-/// The frame of the lobes: directions are reflected so that wo is above the surface, and turned so
-/// that the x axis is the direction of anisotropy.
-fn to_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
-    var v = w;
-    if m.geometry_rotation != 0.0 {
-        let c = cos(m.geometry_rotation);
-        let s = sin(m.geometry_rotation);
-        v = vec3f(c * w.x + s * w.y, c * w.y - s * w.x, w.z);
+/// A direction in a frame that is turned by an angle around the z axis.
+fn turned(w: vec3f, angle: f32) -> vec3f {
+    if angle != 0.0 {
+        let c = cos(angle);
+        let s = sin(angle);
+        return vec3f(c * w.x + s * w.y, c * w.y - s * w.x, w.z);
     }
-    return side * v;
+    return w;
 }
 
-fn from_lobes(w: vec3f, side: f32, m: Material) -> vec3f {
-    var v = w;
-    if m.geometry_rotation != 0.0 {
-        let c = cos(m.geometry_rotation);
-        let s = sin(m.geometry_rotation);
-        v = vec3f(c * w.x - s * w.y, s * w.x + c * w.y, w.z);
+/// The frame of the coat is that of the surface after half a turn that exchanges the normals, after a
+/// change of the sign of z if the coat is seen from behind, and after its rotation.
+fn is_tilted(m: Material) -> bool {
+    return m.geometry_coat_normal.x != 0.0 || m.geometry_coat_normal.y != 0.0;
+}
+
+fn half_turn(w: vec3f, m: Material) -> vec3f {
+    let n = m.geometry_coat_normal;
+    let upper = select(-n, n, n.z > 0.0) * inverseSqrt(max(dot(n, n), 1e-12));
+    let axis = vec3f(upper.xy, upper.z + 1.0);
+    return (2.0 * dot(axis, w) / dot(axis, axis)) * axis - w;
+}
+
+/// The sign of z for a view direction that is above the surface.
+fn coat_side(o: vec3f, m: Material) -> f32 {
+    if is_tilted(m) {
+        return select(1.0, -1.0, half_turn(o, m).z < 0.0);
     }
-    return side * v;
+    return 1.0;
+}
+
+fn to_coat(w: vec3f, side: f32, m: Material) -> vec3f {
+    var v = w;
+    if is_tilted(m) {
+        let t = half_turn(w, m);
+        v = vec3f(t.xy, side * t.z);
+    }
+    return turned(v, m.geometry_coat_rotation);
+}
+
+fn from_coat(w: vec3f, side: f32, m: Material) -> vec3f {
+    let v = turned(w, -m.geometry_coat_rotation);
+    if is_tilted(m) {
+        return half_turn(vec3f(v.xy, side * v.z), m);
+    }
+    return v;
 }
 
 /// Whether the dielectric reflects: not if its index is 1.
 fn dielectric_reflects(m: Material) -> bool {
     return m.specular_weight > 0.0 || m.thin_film_weight > 0.0 || m.transmission_weight > 0.0;
+}
+
+fn has_film(m: Material) -> bool {
+    return m.thin_film_weight > 0.0 && m.thin_film_thickness > 0.0;
 }
 
 /// The index of a dielectric whose reflectance at normal incidence is scaled by `specular_weight`.
@@ -492,6 +528,10 @@ fn base(o: vec3f, side: f32, m: Material) -> Base {
     b.facets = facets(anisotropic(roughness, m.specular_roughness_anisotropy), view_cosine(o));
     b.metal = metal(m);
     b.inside = side < 0.0 && m.transmission_weight > 0.0 && !m.geometry_thin_walled;
+    // For smooth facets near 85°, fits miss up to 8 % of the albedo, which light that is reflected
+    // inside many times would gain.
+    let faded = b.facets.missing * min(625.0 * b.facets.alpha2, 1.0);
+    b.facets.missing = select(b.facets.missing, faded, b.inside);
     b.index = max(weighted_index(m.specular_ior, m), 1.01);
     let ratio = m.specular_ior / m.coat_ior;
     let relative = mix(m.specular_ior, max(ratio, 1.0 / ratio), m.coat_weight);
@@ -534,7 +574,7 @@ fn reflectance(cosine: f32, b: Base, m: Material) -> Reflectance {
     r.gain = 1.0 + b.facets.missing * r.dielectric;
     r.reflected = r.dielectric * r.gain;
     r.metal = compensated(metal_fresnel(cosine, b.metal), b.facets);
-    if m.thin_film_weight > 0.0 && m.thin_film_thickness > 0.0 {
+    if has_film(m) {
         let film_d = select(film_dielectric(outer, b.ior, m), vec3f(1.0), is_total);
         let film_m = compensated(film_metal(cosine, b.metal, m), b.facets);
         let gain = 1.0 + b.facets.missing * film_d;
@@ -665,8 +705,8 @@ fn dielectric_albedo(b: Base, m: Material) -> f32 {
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let side = side_of(wo);
-    let i = to_lobes(wi, side, m);
-    let o = to_lobes(wo, side, m);
+    let i = turned(side * wi, m.geometry_rotation);
+    let o = turned(side * wo, m.geometry_rotation);
     if o.z <= 0.0 || (i.z <= 0.0 && only_reflects(m)) {
         return vec3f(0.0);
     }
@@ -713,13 +753,17 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     }
 
     if m.coat_weight > 0.0 {
-        let facets = coat_facets(o, m);
+        let coat_z = coat_side(side * wo, m);
+        let coat_i = to_coat(side * wi, coat_z, m);
+        let coat_o = to_coat(side * wo, coat_z, m);
+        let facets = coat_facets(coat_o, m);
         let f = dielectric_fresnel(cosine_h, m.coat_ior);
         let gain = 1.0 + facets.missing * f;
         let c = coat(facets, gain, b, m);
-        let coat = f * gain * mirror_lobe(facets, h, h2, cosine_i);
+        let lobe_c = mirror_lobe(facets, coat_i + coat_o, h2, max(coat_i.z, MIN_COSINE));
         s *= select(c.transmitted, c.reflected, reflects);
-        s += select(0.0, m.coat_weight * coat, reflects && !b.inside);
+        let is_above = reflects && !b.inside && (!is_tilted(m) || coat_i.z > 0.0);
+        s += select(0.0, m.coat_weight * (f * gain * lobe_c), is_above);
     }
     if m.fuzz_weight > 0.0 {
         let y = max(m.fuzz_roughness, 0.01);
@@ -731,8 +775,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return select(vec3f(0.0), s, abs(wi.z) > MIN_SCATTERED && o.z > MIN_SCATTERED);
 }
 
-/// Probabilities of the lobes: facets of the base and the coat, fuzz, and diffuse light on the side
-/// of wo and on the other one.
+/// Probabilities of the lobes, relative to each other: facets of the base and the coat, fuzz, and
+/// diffuse light on the side of wo and on the other one.
 struct Lobes {
     base: f32,
     coat: f32,
@@ -741,12 +785,17 @@ struct Lobes {
     transmitted: f32,
 }
 
+/// For a view direction that is above the surface.
 fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
     var p: Lobes;
-    let e = dielectric_albedo(b, m);
-    let metal = m.specular_weight * (largest(b.metal.f0) * b.facets.a + b.facets.b);
-    let clear = m.transmission_weight * (1.0 - e) * largest(transmittance(b, m));
+    var e = 0.0;
     if dielectric_reflects(m) {
+        e = b.f0 * b.facets.a + b.facets.b;
+        if b.inside || has_film(m) {
+            e = dielectric_albedo(b, m);
+        }
+        let metal = m.specular_weight * (largest(b.metal.f0) * b.facets.a + b.facets.b);
+        let clear = m.transmission_weight * (1.0 - e) * largest(transmittance(b, m));
         p.base = mix(largest(m.specular_color) * e + clear, metal, m.base_metalness);
     }
     let opaque = (1.0 - m.base_metalness) * (1.0 - m.transmission_weight) * (1.0 - e);
@@ -757,7 +806,8 @@ fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
     p.transmitted = opaque * subsurface * (1.0 - share);
     var below = 1.0;
     if m.coat_weight > 0.0 {
-        let c = coat(coat_facets(o, m), 1.0, b, m);
+        let facets = coat_facets(to_coat(o, coat_side(o, m), m), m);
+        let c = coat(facets, 1.0, b, m);
         p.coat = c.albedo;
         below = largest(c.reflected);
     }
@@ -769,15 +819,15 @@ fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
         below *= 1.0 - weight;
     }
     p.base *= below;
-    p.diffuse = p.diffuse * below + 1e-3;
     p.transmitted *= below;
-    let scale = 1.0 / (p.base + p.coat + p.fuzz + p.diffuse + p.transmitted);
-    p.base *= scale;
-    p.coat *= scale;
-    p.fuzz *= scale;
-    p.diffuse *= scale;
-    p.transmitted *= scale;
+    if m.base_metalness < 1.0 {
+        p.diffuse = p.diffuse * below + 1e-3;
+    }
     return p;
+}
+
+fn total(p: Lobes) -> f32 {
+    return max(p.base + p.coat + p.fuzz + p.diffuse + p.transmitted, 1e-6);
 }
 
 /// The probability that a facet of the base reflects.
@@ -814,14 +864,17 @@ fn mirror_pdf(f: Facets, h: vec3f, h2: f32, o: vec3f) -> f32 {
 
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let side = side_of(wo);
-    let i = to_lobes(wi, side, m);
-    let o = to_lobes(wo, side, m);
+    let i = turned(side * wi, m.geometry_rotation);
+    let o = turned(side * wo, m.geometry_rotation);
+    if o.z <= 0.0 || (i.z <= 0.0 && only_reflects(m)) {
+        return 0.0;
+    }
     let reflects = i.z > 0.0;
     let b = base(o, side, m);
-    let p = lobes(b, o, m);
-    let mirrored = vec3f(i.xy, abs(i.z));
-    let h = mirrored + o;
-    let h2 = max(dot(h, h), 1e-12);
+    let p = lobes(b, side * wo, m);
+    // A wall lets light pass as if it reflected it on the other side.
+    let h = select(i, vec3f(i.xy, abs(i.z)), m.geometry_thin_walled) + o;
+    let h2 = dot(h, h);
     var density = select(p.transmitted, p.diffuse, reflects) * abs(i.z) * INV_PI;
     let mirror = mirror_pdf(b.facets, h, h2, o);
     if m.transmission_weight > 0.0 {
@@ -837,13 +890,19 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
         density += select(0.0, p.base * mirror, reflects);
     }
     if m.coat_weight > 0.0 {
-        density += select(0.0, p.coat * mirror_pdf(coat_facets(o, m), h, h2, o), reflects);
+        let coat_z = coat_side(side * wo, m);
+        let coat_i = to_coat(side * wi, coat_z, m);
+        let coat_o = to_coat(side * wo, coat_z, m);
+        let mirror_c = mirror_pdf(coat_facets(coat_o, m), coat_i + coat_o, h2, coat_o);
+        let is_above = reflects && (!is_tilted(m) || coat_i.z > 0.0);
+        density += select(0.0, p.coat * mirror_c, is_above);
     }
     if m.fuzz_weight > 0.0 {
         let y = max(m.fuzz_roughness, 0.01);
-        let fuzz = fuzz_lobe(mirrored, o, b.facets.cosine, y, mirrored.z);
+        let fuzz = fuzz_lobe(i, o, b.facets.cosine, y, max(i.z, MIN_COSINE));
         density += select(0.0, p.fuzz * fuzz, reflects);
     }
+    density /= total(p);
     return select(0.0, density, min(abs(wi.z), abs(wo.z)) > MIN_SCATTERED);
 }
 
@@ -897,52 +956,66 @@ fn scattered(n: vec3f, o: vec3f, passes: bool, b: Base, m: Material) -> vec3f {
         ));
         i = ((cosine - refracted) / n2) * n - index_o * o;
     }
+    if only_reflects(m) {
+        // The density is 0 on the other side.
+        return i;
+    }
     let valid = select(i.z > 0.0, i.z < 0.0, passes);
     return select(vec3f(1.0, 0.0, 0.0), i, valid);
 }
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let side = side_of(wo);
-    let o = to_lobes(wo, side, m);
+    let o = turned(side * wo, m.geometry_rotation);
     let b = base(o, side, m);
-    let p = lobes(b, o, m);
-    // u.x selects the lobe, then is remapped to [0, 1) for reuse.
-    var x = u.x;
-    let is_base = x < p.base;
-    x -= select(p.base, 0.0, is_base);
-    let is_coat = !is_base && x < p.coat;
-    x -= select(p.coat, 0.0, is_base || is_coat);
-    let is_fuzz = !is_base && !is_coat && x < p.fuzz;
-    x -= select(p.fuzz, 0.0, is_base || is_coat || is_fuzz);
+    let p = lobes(b, side * wo, m);
+    // u.x selects the lobe, then is remapped to [0, 1) for reuse. After rounding, it may select one
+    // after the last: metal has none but that of the base.
+    let x = u.x * total(p);
+    let after_coat = p.base + p.coat;
+    let after_fuzz = after_coat + p.fuzz;
+    let after_diffuse = after_fuzz + p.diffuse;
+    let is_metal = m.base_metalness >= 1.0;
+    let is_base = (is_metal && ((p.coat <= 0.0 && p.fuzz <= 0.0) || x >= after_fuzz))
+        || (p.base > 0.0 && x < p.base);
+    let is_coat = p.coat > 0.0 && !is_base && x < after_coat;
     let is_facet = is_base || is_coat;
-    let is_diffuse = !is_facet && !is_fuzz && x < p.diffuse;
-    let is_transmitted = !is_facet && !is_fuzz && !is_diffuse;
-    x -= select(0.0, p.diffuse, is_transmitted);
-    let width = select(
-        select(select(select(p.transmitted, p.diffuse, is_diffuse), p.fuzz, is_fuzz), p.coat, is_coat),
-        p.base,
-        is_base,
-    );
-    let d = disk(vec2f(clamp(x / max(width, 1e-20), 0.0, 0.99999994), u.y));
+    let is_fuzz = p.fuzz > 0.0 && !is_facet && x < after_fuzz;
+    let is_transmitted = p.transmitted > 0.0 && !is_facet && !is_fuzz && x >= after_diffuse;
+    var start = select(after_fuzz, after_diffuse, is_transmitted);
+    start = select(select(select(start, after_coat, is_fuzz), p.base, is_coat), 0.0, is_base);
+    var width = select(p.diffuse, p.transmitted, is_transmitted);
+    width = select(select(select(width, p.fuzz, is_fuzz), p.coat, is_coat), p.base, is_base);
+    let d = disk(vec2f(clamp((x - start) / max(width, 1e-20), 0.0, 0.99999994), u.y));
 
     // Diffuse lobes. The clamp keeps directions above the horizon, so the density is never 0.
     let z = sqrt(max(1.0 - dot(d, d), 6e-8));
     var i = vec3f(d, select(z, -z, is_transmitted));
     if m.fuzz_weight > 0.0 && is_fuzz {
-        i = fuzz_direction(vec3f(d, z), o, view_cosine(o), max(m.fuzz_roughness, 0.01));
+        i = fuzz_direction(vec3f(d, z), side * wo, view_cosine(o), max(m.fuzz_roughness, 0.01));
     }
     if is_facet {
+        let coat_z = coat_side(side * wo, m);
+        var view = o;
         var alpha = b.facets.alpha;
         if m.coat_weight > 0.0 && is_coat {
-            alpha = coat_facets(o, m).alpha;
+            view = to_coat(side * wo, coat_z, m);
+            alpha = anisotropic(m.coat_roughness, m.coat_roughness_anisotropy);
         }
-        let n = visible_normal(d, o, alpha);
+        let n = visible_normal(d, view, alpha);
         var passes = false;
         if m.transmission_weight > 0.0 && is_base {
             let cosine_o = min(dot(o, n) * inverseSqrt(dot(n, n)), 1.0);
             passes = hash_uniform(u) >= reflection_probability(cosine_o, b, m);
         }
-        i = scattered(n, o, passes, b, m);
+        let scattered_i = scattered(n, view, passes, b, m);
+        i = turned(scattered_i, -m.geometry_rotation);
+        if m.coat_weight > 0.0 && is_coat {
+            i = from_coat(scattered_i, coat_z, m);
+            if is_tilted(m) {
+                i = select(vec3f(1.0, 0.0, 0.0), i, scattered_i.z > 0.0 && i.z > 0.0);
+            }
+        }
     }
-    return from_lobes(i, side, m) * inverseSqrt(max(dot(i, i), 1e-20));
+    return i * (side * inverseSqrt(max(dot(i, i), 1e-20)));
 }

@@ -38,9 +38,7 @@ fn mirrored(d: vec2f, wo: vec3f, alpha: vec2f) -> vec3f {
 
 /// The probability of the facets.
 fn facet_probability(rough: Facets, m: Material) -> f32 {
-    let fresnel = dielectric_fresnel(rough.cosine, m.specular_ior);
-    let gain = 1.0 + rough.missing * fresnel;
-    let e = min((normal_reflectance(m.specular_ior) * rough.a + rough.b) * gain, 1.0);
+    let e = normal_reflectance(m.specular_ior) * rough.a + rough.b;
     return e / (e + (1.0 - e) * largest(m.base_color) + 1e-3);
 }
 

@@ -1,4 +1,4 @@
-//! The functions in WGSL that nodes and trees of BSDFs call.
+//! The functions in WGSL that nodes and surfaces call.
 //!
 //! Their texts have names that begin with `mx_`, and structs with `Mx`. A program gets those that it
 //! uses, and those that they use. A text for a type `T` is written for each type that is needed.
@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 6] = [
     include_str!("surfaces/bsdfs.wgsl"),
+    include_str!("surfaces/fresnel.wgsl"),
+    include_str!("surfaces/sampling.wgsl"),
     include_str!("nodes/functions.wgsl"),
     include_str!("nodes/noise.wgsl"),
     include_str!("nodes/images.wgsl"),

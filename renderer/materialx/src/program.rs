@@ -1,5 +1,5 @@
-//! The text of a program: a shader of the library, or that of a tree of BSDFs, with the values of a
-//! surface as defaults, and `fn material` for what is computed.
+//! The text of a program: the shader of a surface, with its values as defaults, and `fn material` for
+//! what is computed.
 
 use crate::functions::needed;
 use crate::graph::{Origin, Parameter, one_line};
@@ -11,15 +11,19 @@ use lightbound_shader::{Scalar, Shader, ShaderError};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The shaders of the library that surfaces become.
-pub(crate) const SHADERS: [(&str, &str); 2] = [
+/// The shaders that surfaces become: two of the library, and others, without the functions that
+/// begin with `mx_`.
+pub(crate) const SHADERS: [(&str, &str); 5] = [
     ("gltf", include_str!("../../../assets/shaders/gltf.wgsl")),
+    ("gltf_pbr", include_str!("surfaces/gltf_pbr.wgsl")),
     ("openpbr", include_str!("../../../assets/shaders/openpbr.wgsl")),
+    ("standard_surface", include_str!("surfaces/standard_surface.wgsl")),
+    ("usd_preview_surface", include_str!("surfaces/usd_preview_surface.wgsl")),
 ];
 
 /// A shader whose parameters get the values of a surface.
 pub(crate) struct Template {
-    text: Cow<'static, str>,
+    text: String,
     shader: Shader,
 }
 
@@ -55,17 +59,16 @@ impl Template {
     /// # Errors
     /// If a tree of BSDFs is too large for a shader.
     pub fn new(name: &str, code: &Code) -> Result<Template, ShaderError> {
-        let text: Cow<'static, str> = match code {
-            Code::Library(name) => {
+        let text = match code {
+            Code::Shader(name) => {
                 let found = SHADERS.iter().find(|(n, _)| n == name);
-                found.expect("it is in the list").1.into()
+                found.expect("it is in the list").1
             }
-            Code::Tree(text) => {
-                let functions = needed([text.as_str()].into_iter());
-                let functions = functions.iter().rev().map(|function| format!("\n{function}\n"));
-                format!("{text}{}", functions.collect::<String>()).into()
-            }
+            Code::Tree(text) => text,
         };
+        let functions = needed([text].into_iter());
+        let functions = functions.iter().rev().map(|function| format!("\n{function}\n"));
+        let text = format!("{text}{}", functions.collect::<String>());
         let shader = Shader::parse(name, &text)?;
         Ok(Template { text, shader })
     }

@@ -3,6 +3,8 @@
 //! Programs are evaluated through the compiler, at points.
 
 mod attributes;
+mod coats;
+mod films;
 mod hair;
 mod heights;
 mod scene;
@@ -257,8 +259,8 @@ fn constants_are_defaults_of_parameters() {
     };
     assert!((default("base_color")[0] - 0.21404).abs() < 1e-4);
     assert_eq!(default("specular_roughness")[0] as f32, 0.4);
-    assert_eq!((default("base_weight")[0] as f32, default("coat_darkening")[0]), (0.8, 0.0));
-    assert_eq!(default("geometry_thin_walled"), [1.0]);
+    assert_eq!((default("base")[0] as f32, default("coat")[0]), (0.8, 0.0));
+    assert_eq!(default("thin_walled"), [1.0]);
 }
 
 #[test]
@@ -398,7 +400,7 @@ fn transparent_surfaces_transmit() {
         ),
     ] {
         let material = convert(&format!("<materialx>{surface}</materialx>")).unwrap();
-        let names = ["transmission", "transmission_weight"];
+        let names = ["transmission", "transmission_weight", "transparency"];
         let transmission =
             material.shader.settable().iter().find(|p| names.contains(&p.name.as_str()));
         assert_eq!(transmission.unwrap().default, Some(vec![expected]), "{surface}");

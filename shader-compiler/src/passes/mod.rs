@@ -14,6 +14,7 @@ pub mod cancel;
 pub mod derivative;
 pub mod expand;
 pub mod factor;
+pub mod fusion;
 pub mod predication;
 pub mod range_propagation;
 pub mod unroll;
@@ -47,10 +48,10 @@ fn optimize_with(function: &Function, rules: Rules) -> Function {
     function
 }
 
-/// Prepares a function for backends: expands composite operations, and makes the conditions of
-/// control flow uniform. Preserves all values.
+/// Prepares a function for backends: fuses ifs, expands composite operations, and makes the conditions
+/// of control flow uniform. Preserves all values.
 pub fn lower(function: &Function) -> Function {
-    let mut function = verified(expand::run(function));
+    let mut function = verified(expand::run(&verified(fusion::run(function))));
     if !is_straight_line(&function) {
         function = predication::run(&function);
     }

@@ -306,18 +306,6 @@ fn mx_artistic_extinction(reflectivity: vec3f, edge_color: vec3f) -> vec3f {
     return sqrt(max((np1 * np1 * r - nm1 * nm1) / (1.0 - r), vec3f(0.0)));
 }
 
-// The reflectance of metal at 82 degrees relative to Schlick's approximation, at most 1.
-fn mx_edge_tint(reflectivity: vec3f, edge_color: vec3f) -> vec3f {
-    let n = mx_artistic_ior(reflectivity, edge_color);
-    let k = mx_artistic_extinction(reflectivity, edge_color);
-    let c = 1.0 / 7.0;
-    let n2k2 = n * n + k * k;
-    let perpendicular = (n2k2 - 2.0 * n * c + c * c) / (n2k2 + 2.0 * n * c + c * c);
-    let parallel = (n2k2 * c * c - 2.0 * n * c + 1.0) / (n2k2 * c * c + 2.0 * n * c + 1.0);
-    let schlick = mix(clamp(reflectivity, vec3f(0.0), vec3f(0.99)), vec3f(1.0), 0.46266436);
-    return min(0.5 * (perpendicular + parallel) / schlick, vec3f(1.0));
-}
-
 // A normal of a normal map, in the shading frame.
 fn mx_normalmap(value: vec3f, scale: vec2f) -> vec3f {
     let n = select(2.0 * value - 1.0, vec3f(0.0, 0.0, 1.0), dot(value, value) == 0.0);
@@ -374,4 +362,11 @@ fn mx_hair_absorption_of_melanin(
     let melanin = -log(max(1.0 - concentration, 0.0001));
     let sum = (1.0 - redness) * log(eumelanin) + redness * log(pheomelanin);
     return max(-melanin * sum, vec3f(0.0));
+}
+
+// A direction in the frame of a normal, whose x axis is the closest to that of the frame of both.
+fn mx_in_frame(w: vec3f, normal: vec3f) -> vec3f {
+    let n = normalize(normal);
+    let t = normalize(vec3f(1.0, 0.0, 0.0) - n * n.x);
+    return normalize(vec3f(dot(t, w), dot(cross(n, t), w), dot(n, w)));
 }

@@ -32,8 +32,25 @@ pub(crate) static OPEN_PBR: ClearGlass = ClearGlass {
     color: Some("transmission_color"),
 };
 
-/// Clear glass of the shader `gltf`.
-pub(crate) static GLTF: ClearGlass = ClearGlass {
+/// Clear glass of the shader `standard_surface`.
+pub(crate) static STANDARD_SURFACE: ClearGlass = ClearGlass {
+    ior: "specular_IOR",
+    values: &[
+        ("transmission", 1.0),
+        ("transmission_extra_roughness", 0.0),
+        ("specular_roughness", 0.0),
+        ("metalness", 0.0),
+        ("specular", 1.0),
+        ("specular_color", 1.0),
+        ("coat", 0.0),
+        ("thin_film_thickness", 0.0),
+        ("thin_walled", 0.0),
+    ],
+    color: Some("transmission_color"),
+};
+
+/// Clear glass of the shader `gltf_pbr`, if it is not a thin wall.
+pub(crate) static GLTF_PBR: ClearGlass = ClearGlass {
     ior: "ior",
     values: &[
         ("transmission", 1.0),
@@ -45,7 +62,6 @@ pub(crate) static GLTF: ClearGlass = ClearGlass {
         ("clearcoat", 0.0),
         ("sheen_color", 0.0),
         ("iridescence", 0.0),
-        ("thin_walled", 0.0),
     ],
     color: None,
 };

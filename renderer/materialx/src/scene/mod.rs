@@ -5,7 +5,7 @@ mod opacity;
 mod program;
 
 pub use dispersion::ClearGlass;
-pub(crate) use dispersion::{GLTF, OPEN_PBR};
+pub(crate) use dispersion::{GLTF_PBR, OPEN_PBR, STANDARD_SURFACE};
 pub use opacity::{Channel, Opacity, OpacityValue};
 pub(crate) use program::{SceneInputs, scene_program};
 pub use program::{SceneProgram, SceneProperties};

@@ -39,12 +39,19 @@ fn mx_directions(wi: vec3f, wo: vec3f) -> MxDirections {
 // Directions in a frame whose x axis is at this angle.
 fn mx_turned(d: MxDirections, angle: f32) -> MxDirections {
     var r = d;
+    if angle != 0.0 {
+        r.i = mx_rotated(d.i, angle);
+        r.o = mx_rotated(d.o, angle);
+        r.h = r.i + r.o;
+    }
+    return r;
+}
+
+// A direction in a frame that is turned by an angle around the z axis.
+fn mx_rotated(w: vec3f, angle: f32) -> vec3f {
     let c = cos(angle);
     let s = sin(angle);
-    r.i = vec3f(c * d.i.x + s * d.i.y, c * d.i.y - s * d.i.x, d.i.z);
-    r.o = vec3f(c * d.o.x + s * d.o.y, c * d.o.y - s * d.o.x, d.o.z);
-    r.h = r.i + r.o;
-    return r;
+    return vec3f(c * w.x + s * w.y, c * w.y - s * w.x, w.z);
 }
 
 fn mx_no_bsdf() -> MxBsdf {
@@ -65,11 +72,6 @@ fn mx_add_bsdf(a: MxBsdf, b: MxBsdf) -> MxBsdf {
 
 fn mx_multiply_bsdf(a: MxBsdf, factor: vec3f) -> MxBsdf {
     return MxBsdf(a.s * factor, a.below);
-}
-
-fn mx_pow5(x: f32) -> f32 {
-    let x2 = x * x;
-    return x2 * x2 * x;
 }
 
 // A lobe that scatters what it receives, or absorbs it.
@@ -120,7 +122,7 @@ struct MxFacets {
 // Fits of MaterialX 1.39 (*Rational quadratic fit to Monte Carlo data for GGX directional albedo*).
 fn mx_facets(d: MxDirections, roughness: vec2f) -> MxFacets {
     var f: MxFacets;
-    f.alpha = clamp(roughness, vec2f(0.03), vec2f(1.0));
+    f.alpha = clamp(roughness, vec2f(0.001), vec2f(1.0));
     f.alpha2 = f.alpha.x * f.alpha.y;
     let x = d.cosine_o;
     f.masking = sqrt(f.alpha2 + (1.0 - f.alpha2) * (x * x));
@@ -138,29 +140,36 @@ fn mx_facets(d: MxDirections, roughness: vec2f) -> MxFacets {
     return f;
 }
 
-// The reflection of a perfect mirror.
-fn mx_mirror_lobe(d: MxDirections, f: MxFacets) -> f32 {
+// The density of facets with the normal h, divided by 2.
+fn mx_half_density(d: MxDirections, f: MxFacets) -> f32 {
     let x = d.h.x * f.alpha.y;
     let y = d.h.y * f.alpha.x;
     let z = d.h.z * f.alpha2;
     let ratio = f.alpha2 * d.h2 / (x * x + y * y + z * z);
+    return 0.15915494309189535 * f.alpha2 * (ratio * ratio);
+}
+
+// The length of a direction after stretching by the roughness.
+fn mx_stretched(w: vec3f, alpha: vec2f) -> f32 {
+    return sqrt(alpha.x * w.x * (alpha.x * w.x) + alpha.y * w.y * (alpha.y * w.y) + w.z * w.z);
+}
+
+// The density of the reflection if visible facets are sampled.
+fn mx_mirror_pdf(d: MxDirections, f: MxFacets) -> f32 {
+    return mx_half_density(d, f) / (d.cosine_o + mx_stretched(d.o, f.alpha));
+}
+
+// The reflection of a perfect mirror.
+fn mx_mirror_lobe(d: MxDirections, f: MxFacets) -> f32 {
     let masking = sqrt(1.0 - f.alpha2 + f.alpha2 / (d.cosine_i * d.cosine_i));
-    return 0.15915494309189535 * f.alpha2 * (ratio * ratio) / (d.cosine_o * masking + f.masking);
+    return mx_half_density(d, f) / (d.cosine_o * masking + f.masking);
 }
 
-// F of a dielectric with this relative index.
-fn mx_dielectric_fresnel(cosine: f32, index: f32) -> f32 {
-    let g2 = index * index - 1.0 + cosine * cosine;
-    let g = sqrt(max(g2, 1e-12));
-    let perpendicular = (cosine - g) / (cosine + g);
-    let parallel = (index * index * cosine - g) / (index * index * cosine + g);
-    let f = 0.5 * (perpendicular * perpendicular + parallel * parallel);
-    return select(1.0, min(f, 1.0), g2 > 0.0);
-}
-
-// The index of the other side relative to that of the viewer.
-fn mx_relative_index(d: MxDirections, index: f32) -> f32 {
-    return select(index, 1.0 / index, d.inside);
+// What facets with these reflectances reflect, with light that scatters between them (Turquin 2019,
+// *Practical multiple scattering compensation for microfacet models*).
+fn mx_reflection(d: MxDirections, f: MxFacets, fresnel: vec3f) -> vec3f {
+    let s = fresnel * (1.0 + f.missing * fresnel) * mx_mirror_lobe(d, f);
+    return select(vec3f(0.0), s, d.reflects);
 }
 
 fn mx_dielectric_bsdf(
@@ -169,23 +178,26 @@ fn mx_dielectric_bsdf(
     tint: vec3f,
     ior: f32,
     roughness: vec2f,
+    film: MxFilm,
 ) -> MxBsdf {
-    let f = mx_facets(d, roughness);
-    let index = mx_relative_index(d, max(ior, 1.0001));
-    let fresnel = mx_dielectric_fresnel(d.cosine_h, index);
-    let gain = 1.0 + f.missing * fresnel;
-    let root = (index - 1.0) / (index + 1.0);
-    let smooth_albedo = mx_dielectric_fresnel(d.cosine_o, index);
-    let albedo = (root * root * f.a + f.b) * gain;
-    let e = weight * min(select(albedo, max(albedo, smooth_albedo), d.inside), 1.0);
-    let s = tint * (fresnel * gain * mx_mirror_lobe(d, f));
-    return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), vec3f(1.0 - e));
+    var f = mx_facets(d, roughness);
+    // For smooth facets near 85°, fits miss up to 8 % of the albedo, which light that is reflected
+    // inside many times would gain.
+    let faded = f.missing * min(625.0 * f.alpha2, 1.0);
+    f.missing = select(f.missing, faded, d.inside);
+    let index = max(ior, 1.0001);
+    let fresnel = mx_boundary_fresnel(d.cosine_h, index, d.inside, film);
+    let smooth_albedo = mx_boundary_fresnel(d.cosine_o, index, d.inside, mx_no_film());
+    let fit = (mx_normal_reflectance(index) * f.a + f.b) * (1.0 + f.missing * fresnel);
+    let albedo = min(select(fit, max(fit, smooth_albedo), d.inside), vec3f(1.0));
+    return MxBsdf(weight * (tint * mx_reflection(d, f, fresnel)), 1.0 - weight * albedo);
 }
 
-/// Refraction by facets (Walter et al. 2007), without the reflectance, and the cosine between facet
-/// and o.
+/// Refraction by facets (Walter et al. 2007), without the reflectance, and its density if visible
+/// facets are sampled; the cosine between facet and o.
 struct MxRefraction {
     lobe: f32,
+    pdf: f32,
     cosine_o: f32,
 }
 
@@ -196,6 +208,7 @@ fn mx_refraction(d: MxDirections, ior: f32, roughness: vec2f) -> MxRefraction {
     let index_i = select(index, 1.0, d.inside);
     let h = index_i * d.i + index_o * d.o;
     let h2 = max(dot(h, h), 1e-12);
+    // Both sum to h², and differ by nᵢ² − nₒ².
     let difference = (index_i - index_o) * (index_i + index_o);
     let along_i = 0.5 * (h2 + difference);
     let along_o = 0.5 * (h2 - difference);
@@ -205,12 +218,18 @@ fn mx_refraction(d: MxDirections, ior: f32, roughness: vec2f) -> MxRefraction {
     let y = h.y * f.alpha.x;
     let z = h.z * f.alpha2;
     let scale = f.alpha2 / (x * x + y * y + z * z);
-    let density = 0.6366197723675814 * f.alpha2 * abs(along_i * scale) * abs(along_o * scale);
+    let density = select(
+        0.0,
+        0.6366197723675814 * f.alpha2 * abs(along_i * scale) * abs(along_o * scale),
+        connected,
+    );
     let cosine_i = clamp(-d.i.z, 1e-6, 1.0);
     let masking = sqrt(1.0 - f.alpha2 + f.alpha2 / (cosine_i * cosine_i));
-    let lobe = density * index_o / (index_i * (d.cosine_o * masking + f.masking));
+    let ratio = index_o / index_i;
+    let lobe = density * ratio / (d.cosine_o * masking + f.masking);
+    let pdf = density / (ratio * (d.cosine_o + mx_stretched(d.o, f.alpha)));
     let cosine_o = min(abs(along_o) * inverseSqrt(h2) / index_o, 1.0);
-    return MxRefraction(select(0.0, lobe, connected), cosine_o);
+    return MxRefraction(lobe, pdf, cosine_o);
 }
 
 // The scatter mode T. It has no reflectance: a layer above scales it.
@@ -232,25 +251,12 @@ fn mx_glass_bsdf(
     tint: vec3f,
     ior: f32,
     roughness: vec2f,
+    film: MxFilm,
 ) -> MxBsdf {
-    let reflection = mx_dielectric_bsdf(d, weight, tint, ior, roughness);
+    let reflection = mx_dielectric_bsdf(d, weight, tint, ior, roughness, film);
     let r = mx_refraction(d, ior, roughness);
-    let index = mx_relative_index(d, max(ior, 1.01));
-    let passes = 1.0 - mx_dielectric_fresnel(r.cosine_o, index);
-    return MxBsdf(reflection.s + tint * (weight * passes * r.lobe), vec3f(1.0 - weight));
-}
-
-// F of metal with a complex index, after the exact formulas.
-fn mx_conductor_fresnel(cosine: f32, n: vec3f, k: vec3f) -> vec3f {
-    let c2 = cosine * cosine;
-    let s2 = 1.0 - c2;
-    let difference = n * n - k * k - s2;
-    let root = sqrt(difference * difference + 4.0 * n * n * k * k);
-    let a = sqrt(max(0.5 * (root + difference), vec3f(0.0)));
-    let perpendicular = (root + c2 - 2.0 * cosine * a) / (root + c2 + 2.0 * cosine * a);
-    let along = c2 * root + s2 * s2;
-    let across = 2.0 * cosine * s2 * a;
-    return 0.5 * perpendicular * (1.0 + (along - across) / max(along + across, vec3f(1e-9)));
+    let passes = 1.0 - mx_boundary_fresnel(r.cosine_o, max(ior, 1.01), d.inside, film);
+    return MxBsdf(reflection.s + tint * passes * (weight * r.lobe), vec3f(1.0 - weight));
 }
 
 fn mx_conductor_bsdf(
@@ -259,23 +265,14 @@ fn mx_conductor_bsdf(
     ior: vec3f,
     extinction: vec3f,
     roughness: vec2f,
+    film: MxFilm,
 ) -> MxBsdf {
     let f = mx_facets(d, roughness);
-    let fresnel = mx_conductor_fresnel(d.cosine_h, ior, extinction);
-    let s = fresnel * (1.0 + f.missing * fresnel) * mx_mirror_lobe(d, f);
-    return mx_opaque_bsdf(s, d.reflects, weight);
+    let fresnel = mx_conductor_fresnel(d.cosine_h, ior, extinction, film);
+    return MxBsdf(weight * mx_reflection(d, f, fresnel), vec3f(1.0 - weight));
 }
 
-// Schlick's F with a tint at 82° (Kutz, Hašan and Edmondson 2021).
-fn mx_schlick(cosine: f32, color0: vec3f, color82: vec3f, color90: vec3f, exponent: f32) -> vec3f {
-    let x = 1.0 - cosine;
-    let schlick = mix(color0, color90, pow(max(x, 1e-6), exponent));
-    let schlick82 = mix(color0, color90, pow(6.0 / 7.0, exponent));
-    let x2 = x * x;
-    let a = schlick82 * (1.0 - color82) * 17.651385;
-    return max(schlick - a * (cosine * x2 * x2 * x2), vec3f(0.0));
-}
-
+// Below it is the mean of the channels, as in MaterialX.
 fn mx_schlick_bsdf(
     d: MxDirections,
     weight: f32,
@@ -284,36 +281,40 @@ fn mx_schlick_bsdf(
     color90: vec3f,
     exponent: f32,
     roughness: vec2f,
+    film: MxFilm,
 ) -> MxBsdf {
     let f = mx_facets(d, roughness);
-    let fresnel = mx_schlick(d.cosine_h, color0, color82, color90, exponent);
+    let fresnel = mx_schlick(d.cosine_h, color0, color82, color90, exponent, film);
     let gain = 1.0 + f.missing * fresnel;
     // b is for the exponent 5. The mean of (1 − c)^p over facets with 2c dc is 2/((p + 1)(p + 2)).
-    let share = min(f.b * 42.0 / ((exponent + 1.0) * (exponent + 2.0)), f.a + f.b);
     let total = f.a + f.b;
+    let share = min(f.b * 42.0 / ((exponent + 1.0) * (exponent + 2.0)), total);
     let fit = color0 * (total - share) + color90 * share;
-    let view = mx_schlick(d.cosine_o, color0, color82, color90, exponent) * total;
-    let albedo = min(max(fit, view) * gain, vec3f(1.0));
-    let s = fresnel * gain * mx_mirror_lobe(d, f);
-    return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), 1.0 - weight * albedo);
+    let view = mx_tinted_schlick(d.cosine_o, color0, color82, color90, exponent) * total;
+    let albedo = select(max(fit, view), fit, exponent == 5.0) * gain;
+    let below = max(1.0 - weight * dot(albedo, vec3f(1.0 / 3.0)), 0.0);
+    return MxBsdf(weight * mx_reflection(d, f, fresnel), vec3f(below));
 }
 
-// The sheen of Estevez and Kulla 2017 with V of Neubelt and Pettineo; the albedo is a fit.
+// The sheen of Estevez and Kulla 2017 with V of Neubelt and Pettineo, and MaterialX's fit of the
+// albedo. It is scaled where it would reflect more light than it receives.
 fn mx_sheen_bsdf(d: MxDirections, weight: f32, color: vec3f, roughness: f32) -> MxBsdf {
-    let alpha = clamp(roughness, 0.01, 1.0);
+    let alpha = max(roughness, 0.005);
     let inverse = 1.0 / alpha;
     let sin2 = saturate(1.0 - d.h.z * d.h.z / d.h2);
     let lobe = (2.0 + inverse) * pow(sin2, 0.5 * inverse) * 0.15915494309189535;
     let cosines = d.cosine_i + d.cosine_o - d.cosine_i * d.cosine_o;
-    let r = sqrt(alpha);
-    let y = vec4f(1.0, r, 1.0 / r, alpha);
-    let c0 = dot(y, vec4f(0.65816, -2.539, 0.091677, 1.3277));
-    let c1 = dot(y, vec4f(-1.5705, 2.1648, -1.443, -1.486));
-    let c2 = dot(y, vec4f(1.2683, -2.2066, 1.6618, 1.5244));
-    let c3 = dot(y, vec4f(7.1802, -7.5484, -3.8045, 2.7513));
-    let x = d.cosine_o;
-    let albedo = exp(c0 + x * (c1 + x * (c2 + x * c3)));
+    let albedo = mx_sheen_albedo(d.cosine_o, roughness);
     let s = color * (lobe * d.cosine_i / (4.0 * cosines * max(albedo, 1.0)));
     let below = 1.0 - weight * min(albedo, 1.0);
     return MxBsdf(weight * select(vec3f(0.0), s, d.reflects), vec3f(below));
+}
+
+fn mx_sheen_albedo(cosine: f32, roughness: f32) -> f32 {
+    let x = cosine;
+    let y = roughness;
+    let r = vec2f(13.673, 1.0) + y * (vec2f(799.08825, 442.78211) + y * vec2f(1086.96473, 3045.55075))
+        + x * (vec2f(-68.78018, 61.57746) + y * vec2f(-905.00061, 2597.49308)
+            + x * vec2f(60.28956, 121.81241));
+    return max(r.x / r.y, 0.0);
 }

@@ -50,7 +50,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         ("transmission", i.float("specTrans", 0.0)?),
         ("thin_walled", Term::constant(Type::Boolean, &[0.0])),
     ];
-    Ok(Surface::library("gltf", values))
+    Ok(Surface::of_shader("gltf", values))
 }
 
 /// The direction of anisotropy as parameters of glTF: the roughness, and the strength.

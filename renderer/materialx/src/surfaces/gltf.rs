@@ -1,12 +1,28 @@
-//! `gltf_pbr` as `gltf`.
+//! `gltf_pbr` as the shader of this name, which has the names of its inputs.
 
 use super::{Inputs, Surface};
 use crate::error::Error;
-use crate::scene::GLTF;
-use crate::values::Type;
+use crate::scene::GLTF_PBR;
+use crate::values::{Term, Type};
 
 /// 1/(2π).
 const FRAC_1_TAU: f64 = 0.15915494309189535;
+
+const FLOATS: [(&str, f64); 13] = [
+    ("metallic", 1.0),
+    ("roughness", 1.0),
+    ("transmission", 0.0),
+    ("specular", 1.0),
+    ("ior", 1.5),
+    ("iridescence", 0.0),
+    ("iridescence_ior", 1.3),
+    ("iridescence_thickness", 100.0),
+    ("sheen_roughness", 0.0),
+    ("clearcoat", 0.0),
+    ("clearcoat_roughness", 0.0),
+    ("thickness", 0.0),
+    ("anisotropy_strength", 0.0),
+];
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     // Opaque, masked and blended.
@@ -19,13 +35,30 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         _ => Some(i.opacity("alpha", Type::Float, None)),
     };
     let emission = Some(i.emission(("emissive", 0.0), &[("emissive_strength", 1.0)]));
-    let thickness = i.float("thickness", 0.0)?;
-    let thin_walled =
-        i.combine("thin_walled", Type::Boolean, &[&thickness], "{0} == 0.0", |v| {
-            f64::from(u8::from(v[0] == 0.0))
-        })?;
-    let transmission = i.float("transmission", 0.0)?;
-    if !transmission.is(0.0) && !thickness.is(0.0) {
+    let mut values = Vec::new();
+    for (name, default) in FLOATS {
+        values.push((name, i.float(name, default)?));
+    }
+    for (name, default) in [("base_color", 1.0), ("specular_color", 1.0), ("sheen_color", 0.0)] {
+        values.push((name, i.color(name, default)?));
+    }
+    let value = |values: &Vec<(&str, Term)>, name| {
+        values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone()
+    };
+    if !value(&values, "anisotropy_strength").is(0.0) {
+        let (tangent, rotation) =
+            (i.tangent_angle("tangent")?, i.float("anisotropy_rotation", 0.0)?);
+        let angle = match tangent.is(0.0) {
+            true => rotation,
+            false => i.turned_angle("rotation", &tangent, &rotation, FRAC_1_TAU)?,
+        };
+        values.push(("anisotropy_rotation", angle));
+    }
+    if !value(&values, "clearcoat").is(0.0) {
+        values.push(("clearcoat_normal", i.coat_normal("clearcoat_normal", "normal")?));
+    }
+    let mut dispersion = None;
+    if !value(&values, "transmission").is(0.0) && !value(&values, "thickness").is(0.0) {
         i.ignore_unless(
             "attenuation_color",
             Type::Color3,
@@ -33,43 +66,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
             "a volume is a medium of the scene",
             "a clear volume",
         )?;
+        dispersion = Some(i.dispersion(None, Some(("dispersion", 0.0)), &GLTF_PBR));
     }
-    let dispersion =
-        (!transmission.is(0.0)).then(|| i.dispersion(None, Some(("dispersion", 0.0)), &GLTF));
-    if let Some(coat) = i.normal("clearcoat_normal") {
-        i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
-    }
-    let anisotropy = i.float("anisotropy_strength", 0.0)?;
-    let rotation = i.float("anisotropy_rotation", 0.0)?;
-    let rotation = match anisotropy.is(0.0) {
-        true => rotation,
-        false => {
-            let tangent = i.tangent_angle("tangent")?;
-            match tangent.is(0.0) {
-                true => rotation,
-                false => i.turned_angle("rotation", &tangent, &rotation, FRAC_1_TAU)?,
-            }
-        }
-    };
-    let values = vec![
-        ("base_color", i.color("base_color", 1.0)?),
-        ("metallic", i.float("metallic", 1.0)?),
-        ("roughness", i.float("roughness", 1.0)?),
-        ("ior", i.float("ior", 1.5)?),
-        ("specular", i.float("specular", 1.0)?),
-        ("specular_color", i.color("specular_color", 1.0)?),
-        ("anisotropy", anisotropy),
-        ("anisotropy_rotation", rotation),
-        ("clearcoat", i.float("clearcoat", 0.0)?),
-        ("clearcoat_roughness", i.float("clearcoat_roughness", 0.0)?),
-        ("sheen_color", i.color("sheen_color", 0.0)?),
-        ("sheen_roughness", i.float("sheen_roughness", 0.0)?),
-        ("iridescence", i.float("iridescence", 0.0)?),
-        ("iridescence_ior", i.float("iridescence_ior", 1.3)?),
-        ("iridescence_thickness", i.float("iridescence_thickness", 100.0)?),
-        ("transmission", transmission),
-        ("thin_walled", thin_walled),
-    ];
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, opacity, dispersion, ..Surface::library("gltf", values) })
+    Ok(Surface { normal, emission, opacity, dispersion, ..Surface::of_shader("gltf_pbr", values) })
 }

@@ -1,11 +1,13 @@
-//! Surfaces as parameters of shaders of the library.
+//! Surfaces as parameters of shaders.
 //!
-//! OpenPBR and standard surface are `openpbr`; the materials of glTF, USD and Disney are `gltf`. A
-//! tree of BSDFs is a shader of its own.
+//! OpenPBR is `openpbr` of the library, and the material of Disney its `gltf`. Standard surface and the
+//! materials of glTF and USD have shaders here, which are the graphs of BSDFs by which MaterialX defines
+//! them, with samplers. A tree of BSDFs is a shader of its own.
 
 mod disney;
 mod gltf;
 mod hair;
+mod normals;
 mod open_pbr;
 mod standard;
 mod tangents;
@@ -22,8 +24,8 @@ use std::borrow::Cow;
 
 /// The shader of a surface.
 pub(crate) enum Code {
-    /// The name of one of the library.
-    Library(&'static str),
+    /// The name of one in [`SHADERS`](crate::program::SHADERS).
+    Shader(&'static str),
     /// The text of the shader, without the functions that begin with `mx_`.
     Tree(String),
 }
@@ -45,11 +47,11 @@ pub(crate) struct Surface {
 }
 
 impl Surface {
-    /// A shader of the library, without what is optional.
-    fn library(name: &'static str, values: Vec<(&'static str, Term)>) -> Surface {
+    /// One of the shaders, without what is optional.
+    fn of_shader(name: &'static str, values: Vec<(&'static str, Term)>) -> Surface {
         let values = values.into_iter().map(|(name, value)| (name.into(), value)).collect();
         Surface {
-            code: Code::Library(name),
+            code: Code::Shader(name),
             values,
             normal: None,
             emission: None,
@@ -167,13 +169,6 @@ impl Inputs<'_, '_> {
     /// The element of an input.
     fn element(&self, name: &str) -> Id {
         self.g.document.input(self.node, name).unwrap_or(self.node)
-    }
-
-    /// The input with a normal, unless it is the normal of the geometry.
-    fn normal(&self, name: &str) -> Option<(Scope, Id)> {
-        let document = self.g.document;
-        let input = document.input(self.node, name)?;
-        document.attribute(input, "value").is_none().then_some((self.scope, input))
     }
 
     /// Warns about an input that has no effect.

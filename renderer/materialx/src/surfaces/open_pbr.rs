@@ -38,14 +38,15 @@ const COLORS: [(&str, f64); 6] = [
     ("fuzz_color", 1.0),
 ];
 
+/// Directions of anisotropy: the angle, the tangent and the strength.
+const TANGENTS: [[&str; 3]; 2] = [
+    ["geometry_rotation", "geometry_tangent", "specular_roughness_anisotropy"],
+    ["geometry_coat_rotation", "geometry_coat_tangent", "coat_roughness_anisotropy"],
+];
+
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let opacity = Some(i.opacity("geometry_opacity", Type::Float, None));
     let normal = i.normal("geometry_normal");
-    if let Some(coat) = i.normal("geometry_coat_normal")
-        && normal.is_none()
-    {
-        i.g.warn(coat.1, "the coat has the normal of the base", "the normal of the base");
-    }
     let mut values = Vec::new();
     for (name, default) in FLOATS {
         values.push((name, i.float(name, default)?));
@@ -54,24 +55,20 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         values.push((name, i.color(name, default)?));
     }
     values.push(("geometry_thin_walled", i.boolean("geometry_thin_walled")?));
-    let value = |name| values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone();
-    let [base, coat] = ["specular_roughness_anisotropy", "coat_roughness_anisotropy"].map(value);
-    let angle = match base.is(0.0) && coat.is(0.0) {
-        true => Term::float(0.0),
-        false => {
-            let names = ["geometry_tangent", "geometry_coat_tangent"];
-            let angle = i.tangent_angle(names[0])?;
-            let coat_angle = match i.have_same_source(names)? {
-                true => angle.clone(),
-                false => i.tangent_angle(names[1])?,
-            };
-            i.shared_angle([&base, &coat], [angle, coat_angle], names[1])
-        }
+    let value = |values: &Vec<(&str, Term)>, name| {
+        values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone()
     };
-    values.push(("geometry_rotation", angle));
-    let value = |name| values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone();
-    let subsurface = value("subsurface_weight");
-    let is_clear = !value("transmission_weight").is(0.0);
+    for [angle, tangent, anisotropy] in TANGENTS {
+        if !value(&values, anisotropy).is(0.0) {
+            values.push((angle, i.tangent_angle(tangent)?));
+        }
+    }
+    if !value(&values, "coat_weight").is(0.0) {
+        let coat_normal = i.coat_normal("geometry_coat_normal", "geometry_normal")?;
+        values.push(("geometry_coat_normal", coat_normal));
+    }
+    let subsurface = value(&values, "subsurface_weight");
+    let is_clear = !value(&values, "transmission_weight").is(0.0);
     i.approximate_subsurface("subsurface_weight", &subsurface);
     let volume = match is_clear {
         true => i.volume(&VolumeNames {
@@ -91,6 +88,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         volume,
         opacity,
         dispersion,
-        ..Surface::library("openpbr", values)
+        ..Surface::of_shader("openpbr", values)
     })
 }

@@ -84,32 +84,4 @@ impl Inputs<'_, '_> {
             TAU * (turns - libm::floor(turns))
         })
     }
-
-    /// Whether two inputs are connected to the same node.
-    pub(super) fn have_same_source(&mut self, names: [&str; 2]) -> Result<bool, Error> {
-        let mut source = |name| match self.g.document.input(self.node, name) {
-            Some(input) => self.g.source(self.scope, input),
-            None => Ok(None),
-        };
-        let (a, b) = (source(names[0])?, source(names[1])?);
-        Ok(a.is_some() && a == b)
-    }
-
-    /// The direction of anisotropy of a base and its coat, which have the same here: the angle of
-    /// the one that is anisotropic. `coat` is the name of the input for that of the coat.
-    pub(super) fn shared_angle(
-        &mut self,
-        [base_anisotropy, coat_anisotropy]: [&Term; 2],
-        [base, coat]: [Term; 2],
-        coat_name: &str,
-    ) -> Term {
-        if base_anisotropy.is(0.0) {
-            return if coat_anisotropy.is(0.0) { Term::float(0.0) } else { coat };
-        }
-        if !coat_anisotropy.is(0.0) && base != coat {
-            let message = "the coat has the direction of anisotropy of the base";
-            self.ignore(coat_name, message, "the direction of the base");
-        }
-        base
-    }
 }

@@ -21,6 +21,12 @@ const ALPHA: Input = ("roughness", Vector2, &[0.05], [0.0, 1.0]);
 const TINT: Input = ("tint", Color3, &[1.0], [0.0, 1.0]);
 const INDEX: Input = ("ior", Float, &[1.5], [1.0, 10.0]);
 
+/// Thickness in nanometres and index of a film.
+const FILM: [Input; 2] = [
+    ("thinfilm_thickness", Float, &[0.0], [0.0, 10_000.0]),
+    ("thinfilm_ior", Float, &[1.5], [1.0, 10.0]),
+];
+
 const WHITE: Input = ("color", Color3, &[1.0], [0.0, 1.0]);
 const GREY: Input = ("color", Color3, &[0.18], [0.0, 1.0]);
 const SMOOTH: Input = ("roughness", Float, &[0.0], [0.0, 1.0]);
@@ -56,17 +62,20 @@ const LOBES: [(&str, &str, &[Input]); 7] = [
     ("sheen_bsdf", "mx_sheen_bsdf", &[WEIGHT, WHITE, ("roughness", Float, &[0.3], [0.0, 1.0])]),
 ];
 
+/// The function for facets that transmit light only, which have no film.
+const REFRACTING: &str = "mx_refracting_bsdf";
+
 /// Numbers that have no effect here, unless they have this value.
-const IGNORED: [(&str, f64, &str); 3] = [
-    ("thinfilm_thickness", 0.0, "films are not supported here"),
+const IGNORED: [(&str, f64, &str); 2] = [
     ("energy_compensation", 0.0, "light between rough facets is not restored"),
     ("retroreflective", 0.0, "light is not reflected to where it comes from"),
 ];
 
 /// Other inputs of BSDFs.
-const OTHERS: &str = "normal tangent thinfilm_ior distribution scatter_mode mode radius anisotropy";
+const OTHERS: &str = "normal tangent thinfilm_thickness thinfilm_ior distribution scatter_mode mode \
+    radius anisotropy";
 
-/// Minimum roughness of facets, as in `mx_facets`.
+/// Minimum roughness of facets, since directions that are sampled from bounds miss smoother lobes.
 const MIN_ALPHA: f64 = 0.03;
 
 /// Nodes in a tree.
@@ -252,15 +261,13 @@ impl<'d> Tree<'_, 'd> {
 
     fn dielectric(&mut self, scope: Scope, node: Id) -> Result<String, Error> {
         let mode = self.mode(scope, node)?;
-        let inputs = [WEIGHT, TINT, INDEX, ALPHA];
-        let reflection = self.lobe(scope, node, "mx_dielectric_bsdf", &inputs)?;
         self.transmits |= mode != "R";
-        let arguments = reflection.split_once('(').map_or("", |(_, arguments)| arguments);
-        Ok(match mode {
-            "T" => format!("mx_refracting_bsdf({arguments}"),
-            "RT" => format!("mx_glass_bsdf({arguments}"),
-            _ => reflection,
-        })
+        let function = match mode {
+            "T" => REFRACTING,
+            "RT" => "mx_glass_bsdf",
+            _ => "mx_dielectric_bsdf",
+        };
+        self.lobe(scope, node, function, &[WEIGHT, TINT, INDEX, ALPHA])
     }
 
     /// The call of a function with inputs of a node.
@@ -274,7 +281,14 @@ impl<'d> Tree<'_, 'd> {
         let mut arguments = vec![self.directions(scope, node, inputs)?];
         for input in inputs {
             self.g.check_type(node, input.0, input.1);
-            arguments.push(self.member(scope, node, *input)?);
+            let member = self.member(scope, node, *input)?;
+            arguments.push(match *input == ALPHA {
+                true => format!("max({member}, vec2f({MIN_ALPHA}))"),
+                false => member,
+            });
+        }
+        if inputs.contains(&ALPHA) && function != REFRACTING {
+            arguments.push(self.film(scope, node)?);
         }
         for (name, value, message) in IGNORED {
             if let Some(given) = self.g.document.input(node, name)
@@ -298,6 +312,18 @@ impl<'d> Tree<'_, 'd> {
         });
         self.normals.push(normal.map(|input| (scope, input)));
         Ok(format!("{function}({})", arguments.join(", ")))
+    }
+
+    /// The film on facets.
+    fn film(&mut self, scope: Scope, node: Id) -> Result<String, Error> {
+        let (name, ..) = FILM[0];
+        let thickness = self.g.evaluate_isolated(|g| g.input(scope, node, name, Float)).0?;
+        if thickness.is_none_or(|thickness| thickness.is(0.0)) {
+            return Ok("mx_no_film()".into());
+        }
+        let [thickness, index] = FILM;
+        let thickness = self.member(scope, node, thickness)?;
+        Ok(format!("MxFilm({thickness}, {})", self.member(scope, node, index)?))
     }
 
     /// The directions for a BSDF: with a tangent of its own, they are turned.

@@ -15,5 +15,5 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     )?;
     let emission = Some(i.emission(("emission_color", 1.0), &[("emission", 1.0)]));
     let values = vec![("base_weight", Term::float(0.0)), ("specular_weight", Term::float(0.0))];
-    Ok(Surface { emission, opacity, ..Surface::library("openpbr", values) })
+    Ok(Surface { emission, opacity, ..Surface::of_shader("openpbr", values) })
 }

@@ -34,18 +34,21 @@ fn connected(name: &str, node: &str) -> String {
 #[test]
 fn rotations_are_angles() {
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found}");
-    let of_standard = |given: &str, connections: &str| {
+    let of_standard = |given: &str, connections: &str, member: &str| {
         let material = surface("standard_surface", given, connections);
-        angle(&material, "geometry_rotation")
+        angle(&material, member)
     };
     // A quarter turn from y to x.
-    close(of_standard("specular_anisotropy:float=0.5 specular_rotation:float=0.25", ""), 1.5 * PI);
-    close(of_standard("coat_anisotropy:float=0.5 coat_rotation:float=0.75", ""), FRAC_PI_2);
-    close(of_standard("specular_rotation:float=0.25", ""), 0.0);
-    let tangent = connected("tangent", "r");
-    close(of_standard("specular_anisotropy:float=0.5", &tangent), FRAC_PI_2);
+    let (of_base, of_coat) = ("specular_rotation", "coat_rotation");
     let both = "specular_anisotropy:float=0.5 specular_rotation:float=0.25";
-    close(of_standard(both, &tangent), 0.0);
+    close(of_standard(both, "", of_base), 1.5 * PI);
+    let coat = "coat_anisotropy:float=0.5 coat_rotation:float=0.75";
+    close(of_standard(coat, "", of_coat), FRAC_PI_2);
+    close(of_standard(&format!("{both} {coat}"), "", of_base), 1.5 * PI);
+    close(of_standard("specular_rotation:float=0.25", "", of_base), 0.0);
+    let tangent = connected("tangent", "r");
+    close(of_standard("specular_anisotropy:float=0.5", &tangent, of_base), FRAC_PI_2);
+    close(of_standard(both, &tangent, of_base), 0.0);
 
     let given = "specular_roughness_anisotropy:float=0.5";
     let material = surface("open_pbr_surface", given, &connected("geometry_tangent", "r"));
@@ -69,15 +72,6 @@ fn rotations_are_less_than_a_full_turn() {
 }
 
 #[test]
-fn coats_share_computed_directions() {
-    let given = "specular_roughness_anisotropy:float=0.5 coat_weight:float=1 \
-        coat_roughness_anisotropy:float=0.5";
-    let names = ["geometry_tangent", "geometry_coat_tangent"];
-    let connections = names.map(|name| connected(name, "noise")).concat();
-    assert_eq!(surface("open_pbr_surface", given, &connections).warnings, []);
-}
-
-#[test]
 fn computed_tangents_are_in_the_shading_frame() {
     let nodes = "<rotate3d name=\"q\" type=\"vector3\"><input name=\"in\" type=\"vector3\" \
         nodename=\"r\"/><input name=\"amount\" type=\"float\" value=\"30\"/><input name=\"axis\" \
@@ -95,13 +89,11 @@ fn computed_tangents_are_in_the_shading_frame() {
 }
 
 #[test]
-fn coats_with_another_direction_are_a_warning() {
+fn coats_have_directions_of_their_own() {
     let given = "specular_roughness_anisotropy:float=0.5 coat_roughness_anisotropy:float=0.5";
     let material = surface("open_pbr_surface", given, &connected("geometry_tangent", "r"));
-    let warnings: Vec<_> = material.warnings.iter().map(ToString::to_string).collect();
-    assert!(warnings[0].contains("the coat has the direction"), "{warnings:?}");
-    let same = connected("geometry_tangent", "r") + &connected("geometry_coat_tangent", "r");
-    assert!(surface("open_pbr_surface", given, &same).warnings.is_empty());
+    let angles = ["geometry_rotation", "geometry_coat_rotation"].map(|name| angle(&material, name));
+    assert!((angles[0] - FRAC_PI_2).abs() < 1e-6 && angles[1] == 0.0, "{angles:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Tests of the compiled materials of `assets/shaders`: sampled directions follow the density,
-//! `scatter` and `evaluate` agree, materials are reciprocal and conserve energy, values are finite
-//! for all parameters in range, and samplers have lower variance than cosine sampling.
+//! Tests of the compiled materials of `assets/shaders` and of the shaders of MaterialX's surfaces:
+//! sampled directions follow the density, `scatter` and `evaluate` agree, materials are reciprocal and
+//! conserve energy, values are finite for all parameters in range, and samplers have lower variance
+//! than cosine sampling.
 
 mod cases;
 mod energy;
@@ -14,6 +15,7 @@ mod phase;
 mod sampling;
 
 use cases::{CASES, Case};
+use lightbound_materialx::Document;
 use lightbound_math::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
 use lightbound_math::{Vec3, vec3};
 use lightbound_shader::ir::Function;
@@ -33,6 +35,14 @@ struct TestMaterial {
     evaluate: Kernel,
     scatter: Kernel,
     parameters: Vec<u32>,
+}
+
+/// The shader of a surface of MaterialX, by its category.
+fn surface(category: &str) -> Shader {
+    let text = format!("<materialx><{category} name=\"s\" type=\"surfaceshader\"/></materialx>");
+    let mut no_files = |_: &str| Err(std::io::Error::other("no files"));
+    let document = Document::parse(category, &text, &mut no_files).expect("it is valid");
+    document.convert(None).expect("it is a surface").shader
 }
 
 /// A direction with BSDF × cosine and the sampling density.
@@ -56,10 +66,11 @@ impl ScatterSample {
 
 impl TestMaterial {
     fn new(case: &Case) -> TestMaterial {
-        let path =
-            format!("{}/../../assets/shaders/{}.wgsl", env!("CARGO_MANIFEST_DIR"), case.file);
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let shader = Shader::parse(&path, &text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let path = case.file;
+        let shader = match super::library::find(path) {
+            Some(found) => Shader::parse(path, found.text).expect("the library is valid"),
+            None => surface(path),
+        };
         let arena = Arena::new();
         let compile = |function: Function| {
             Kernel::compile(&arena, &passes::lower(&function), Target::best())
@@ -119,11 +130,12 @@ impl TestMaterial {
             before.map(|member| member.size).sum()
         };
         let find = |names: &[&str]| names.iter().map(|name| word(name)).min().expect("names");
-        let is_thin = self
-            .parameters
-            .get(find(&["thin_walled", "geometry_thin_walled"]))
-            .is_some_and(|&word| word != 0);
-        let word = find(&["eta", "ior", "specular_ior"]);
+        let is = |names: &[&str], test: fn(u32) -> bool| {
+            self.parameters.get(find(names)).copied().is_some_and(test)
+        };
+        let is_thin = is(&["thin_walled", "geometry_thin_walled"], |word| word != 0)
+            || is(&["thickness"], |word| word == 0);
+        let word = find(&["eta", "ior", "specular_ior", "specular_IOR"]);
         // Hair is outside on both sides: light leaves the fibre again.
         let is_interface = !self.name.starts_with("hair");
         let refracts = self.shader.sides() == SurfaceSides::Both

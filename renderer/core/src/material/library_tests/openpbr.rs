@@ -1,7 +1,7 @@
 //! Compares `openpbr` with MaterialX, and tests that it conserves energy.
 
 use super::cases::Case;
-use super::{ANGLES, ScatterSample, TestMaterial, mean_and_deviation, stratified};
+use super::{ANGLES, ScatterSample, TestMaterial, energy, mean_and_deviation, stratified};
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec3, vec2, vec3};
 use std::f64::consts::PI;
@@ -173,6 +173,7 @@ fn rotation_turns_the_anisotropy() {
         ("coat_roughness", &[0.4]),
         ("coat_roughness_anisotropy", &[0.7]),
         ("geometry_rotation", &[0.7]),
+        ("geometry_coat_rotation", &[0.7]),
     ]);
     let straight = material(&[
         ("base_metalness", &[0.5]),
@@ -194,4 +195,14 @@ fn rotation_turns_the_anisotropy() {
         (a.s - other.s).abs().max_element() > 1e-2 * a.s.max_element()
     };
     assert!(a.iter().zip(&other).any(differs), "{a:?} {other:?}");
+}
+
+#[test]
+fn light_inside_of_smooth_glass_gains_nothing() {
+    let glass = material(&[("transmission_weight", &[1.0]), ("specular_roughness", &[0.05])]);
+    for degrees in [45f32, 75.0, 85.0] {
+        let (s, c) = degrees.to_radians().sin_cos();
+        let (albedo, noise) = energy::albedo(&glass, vec3(s, 0.0, -c));
+        assert!((0.99..1.001 + noise).contains(&albedo), "{degrees}°: {albedo} ± {noise}");
+    }
 }

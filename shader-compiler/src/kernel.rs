@@ -36,9 +36,10 @@ mod instrumented;
 pub use batch::Batch;
 pub use instrumented::InstrumentedKernel;
 
+use crate::builder::rewrite::liveness;
 use crate::error::CompileError;
 use crate::interpreter;
-use crate::ir::{Function, Port, Table, Type};
+use crate::ir::{Def, Function, Port, Table, Type};
 use crate::jit::{Arena, Routine};
 use crate::target::Target;
 use crate::texture::Texture;
@@ -48,6 +49,8 @@ use crate::texture::Texture;
 pub struct Kernel {
     target: Target,
     inputs: Vec<Port>,
+    /// For each input port, whether the code reads it.
+    reads: Vec<bool>,
     outputs: Vec<Port>,
     tables: usize,
     engine: Engine,
@@ -83,8 +86,14 @@ impl Kernel {
             None => Engine::Interpreter(Box::new(function.clone())),
             Some(backend) => Engine::Native(arena.load(backend.emit(function))?),
         };
+        let mut reads = vec![false; function.inputs.len()];
+        for (live, data) in liveness(function).into_iter().zip(&function.values) {
+            if let Def::Input(port) = data.def {
+                reads[port as usize] |= live;
+            }
+        }
         let (inputs, outputs) = (function.inputs.clone(), function.outputs.clone());
-        Ok(Kernel { target, inputs, outputs, tables: function.tables(), engine })
+        Ok(Kernel { target, inputs, reads, outputs, tables: function.tables(), engine })
     }
 
     /// The target that the kernel was compiled for.
@@ -95,6 +104,12 @@ impl Kernel {
     /// The input ports.
     pub fn inputs(&self) -> &[Port] {
         &self.inputs
+    }
+
+    /// Whether the results depend on an input port. Words of others need not be set: specialized code
+    /// reads few parameters.
+    pub fn reads(&self, port: usize) -> bool {
+        self.reads[port]
     }
 
     /// The output ports.

@@ -451,6 +451,13 @@ impl BoundingKernel {
         &self.kernel
     }
 
+    /// Whether the bounds depend on an input of the point shader. Others need not be set, but the
+    /// [precondition](Self::precondition) is on all.
+    pub fn reads(&self, input: usize) -> bool {
+        let (port, interval) = self.inputs[input];
+        self.kernel.reads(port) || (interval && self.kernel.reads(port + 1))
+    }
+
     /// Number of bounded outputs.
     fn output_count(&self) -> usize {
         self.kernel.outputs().len() / if self.sides == BoundSides::Both { 2 } else { 1 }

@@ -280,6 +280,24 @@ impl Batch {
         std::array::from_fn(|k| f32::from_bits(words[index + k * self.lanes]))
     }
 
+    /// The bits of `count` consecutive ports of an evaluation, starting with port `first`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ports or row are out of range.
+    #[inline]
+    pub fn row_bits(&self, row: usize, first: usize, count: usize) -> impl Iterator<Item = u32> {
+        assert!(
+            row < self.rows && first + count <= self.ports,
+            "row {row} of {}, {count} ports from {first} on of {}",
+            self.rows,
+            self.ports
+        );
+        let words: &[u32] = bytemuck::cast_slice(&self.storage);
+        let first = words.get(self.index_of(row, first)..).unwrap_or_default();
+        first.iter().step_by(self.lanes).take(count).copied()
+    }
+
     /// Number of evaluations.
     pub fn rows(&self) -> usize {
         self.rows
@@ -416,6 +434,7 @@ mod tests {
             batch.copy_ports(0, &source, 2, 2);
             for row in 0..11 {
                 let words = [0, 1, 2].map(|port| batch.bits(row, port));
+                assert!(batch.row_bits(row, 1, 2).eq(words[1..].iter().copied()));
                 assert_eq!(words, [10 * row as u32 + 2, 10 * row as u32 + 3, 0], "{target}");
             }
         }

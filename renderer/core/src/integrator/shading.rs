@@ -230,11 +230,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
             let scatter = &buffers.scatter;
             let point = |row| {
                 let [x, y, z] = scatter.floats(row, SCATTER_PARAMETERS - DIRECTION_WORDS);
-                (
-                    vec3(x, y, z),
-                    (0..parameter_words)
-                        .map(move |word| scatter.bits(row, SCATTER_PARAMETERS + word)),
-                )
+                (vec3(x, y, z), scatter.row_bits(row, SCATTER_PARAMETERS, parameter_words))
             };
             picker.begin(buffers.shader, (0..rows).map(point));
         }
@@ -256,8 +252,8 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
 
     /// Iterates over the words of the material parameters of a point.
     pub fn parameters(&self, point: usize) -> impl Iterator<Item = u32> {
-        (0..self.binding.program.parameter_words)
-            .map(move |word| self.buffers.scatter.bits(point, SCATTER_PARAMETERS + word))
+        let words = self.binding.program.parameter_words;
+        self.buffers.scatter.row_bits(point, SCATTER_PARAMETERS, words)
     }
 
     /// Sets the directions of incident light at a group of points, in the shader's frame. Points

@@ -40,12 +40,14 @@ pub(super) struct ClusterBuffers<'a> {
     kernel: &'a BoundingKernel,
     boxes: BoxBatch,
     limits: BoundsBatch,
+    /// Whether all inputs of boxes have been set.
+    has_boxes: bool,
 }
 
 impl<'a> ClusterBuffers<'a> {
     pub fn new(kernel: &'a BoundingKernel) -> ClusterBuffers<'a> {
         let (boxes, limits) = (BoxBatch::new(kernel, LANES), BoundsBatch::new(kernel, LANES));
-        ClusterBuffers { kernel, boxes, limits }
+        ClusterBuffers { kernel, boxes, limits, has_boxes: false }
     }
 }
 
@@ -76,9 +78,16 @@ impl<'a> BoundEvaluator<'a> {
     /// # Panics
     /// If the bounds were not compiled for clusters of shading points.
     pub fn begin_cluster(&mut self, shader: usize, endpoints: &[Endpoints]) {
-        let boxes = &mut self.cluster_buffers(shader).0.boxes;
-        for (port, &endpoints) in (WO_PORT..).zip(endpoints) {
-            boxes.fill_interval(port, endpoints);
+        let ports = &self.bounds.shaders[shader].kernels.common_ports;
+        let cluster = self.cluster_buffers(shader).0;
+        // All, once: the precondition of bounds is on those that are not read, too.
+        if !std::mem::replace(&mut cluster.has_boxes, true) {
+            for (port, &endpoints) in (WO_PORT..).zip(endpoints) {
+                cluster.boxes.fill_interval(port, endpoints);
+            }
+        }
+        for &port in ports {
+            cluster.boxes.fill_interval(port, endpoints[port - WO_PORT]);
         }
     }
 

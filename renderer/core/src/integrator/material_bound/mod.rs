@@ -108,6 +108,9 @@ struct Kernels {
     general: Version,
     /// Bounds for clusters of shading points, with any parameters.
     cluster: Option<BoundingKernel>,
+    /// Ports of `wo`, and of the parameters that any version reads: few, if the shader has many
+    /// parameters and is specialized.
+    common_ports: Vec<usize>,
 }
 
 /// The kernels for some parameters. Those of all versions have the same inputs and outputs.
@@ -211,7 +214,15 @@ impl Kernels {
             compile_bounds(arena, program, &integrand, IntervalInputs::All, &options)
         };
         let cluster = for_clusters.then(compile_cluster).transpose()?;
-        Ok(Kernels { regions, general, cluster })
+        let versions = || regions.iter().map(|(_, version)| version).chain([&general]);
+        let is_read = |port: usize| {
+            versions().any(|version| version.reads(port))
+                || cluster.as_ref().is_some_and(|kernel: &BoundingKernel| kernel.reads(port))
+        };
+        let ports = WO_PORT..general.point.inputs().len();
+        let is_wo = |port: usize| port < WO_PORT + DIRECTION_WORDS;
+        let common_ports = ports.filter(|&port| is_wo(port) || is_read(port)).collect();
+        Ok(Kernels { regions, general, cluster, common_ports })
     }
 
     /// Returns the cheapest version for the words of material parameters.
@@ -222,6 +233,15 @@ impl Kernels {
 }
 
 impl Version {
+    /// Whether values or compiled bounds depend on an input.
+    fn reads(&self, port: usize) -> bool {
+        let bounds = match &self.bounds {
+            BoundSource::Compiled(kernel) => kernel.reads(port),
+            BoundSource::Hand(_) => false,
+        };
+        bounds || self.point.reads(port)
+    }
+
     fn compile(
         arena: &Arena,
         program: &Program,
@@ -311,6 +331,8 @@ struct KernelBuffers<'a> {
     common_words: Vec<u32>,
     /// Number of groups of `inputs` with the current common words.
     filled_groups: usize,
+    /// Whether all inputs of boxes have been set.
+    has_boxes: bool,
     /// Inputs and outputs of `fn material`.
     setup: Option<(Batch, Batch)>,
     parameters: Vec<u32>,
@@ -350,6 +372,7 @@ impl<'a> KernelBuffers<'a> {
             outputs,
             common_words: Vec::new(),
             filled_groups: 0,
+            has_boxes: false,
             setup: binding.program.setup.as_ref().map(|setup| batch(setup, 1)),
             parameters: vec![0; binding.program.parameter_words],
         }
@@ -399,8 +422,14 @@ impl<'a> KernelBuffers<'a> {
             (&mut self.bounding, &self.version.bounds)
         {
             *kernel = version;
-            for (port, &word) in (WO_PORT..).zip(&self.common_words) {
-                boxes.fill(port, word);
+            // All, once: the precondition of bounds is on those that are not read, too.
+            if !std::mem::replace(&mut self.has_boxes, true) {
+                for (port, &word) in (WO_PORT..).zip(&self.common_words) {
+                    boxes.fill(port, word);
+                }
+            }
+            for &port in &self.kernels.common_ports {
+                boxes.fill(port, self.common_words[port - WO_PORT]);
             }
         }
         if let BoundingState::Hand { formula, bound } = &mut self.bounding {
@@ -413,7 +442,8 @@ impl<'a> KernelBuffers<'a> {
     fn fill_groups(&mut self, count: usize) {
         self.inputs.reshape(self.inputs.ports(), MAX_GROUPS * LANES);
         for group in self.filled_groups..count {
-            for (port, &word) in (WO_PORT..).zip(&self.common_words) {
+            for &port in &self.kernels.common_ports {
+                let word = self.common_words[port - WO_PORT];
                 self.inputs.set_rows(group * LANES, port, &[word; LANES]);
             }
         }

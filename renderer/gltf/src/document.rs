@@ -1,5 +1,6 @@
 //! Reads a glTF document: JSON or GLB, and its buffers.
 
+use crate::json;
 use crate::schema::{Root, Sampler};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -90,12 +91,12 @@ impl Document {
                 return Err(error(path, "the document", problem).help(help));
             }
         };
-        let root: Root = serde_json::from_slice(json).map_err(|cause| {
-            error(path, "the document", format!("is not valid glTF: {cause}"))
-                .help("export the asset again; a validator of glTF tells more")
+        let root = json::parse(json).map_err(|problem| {
+            error(path, &problem.element, problem.message).help(problem.remedy)
         })?;
         check_version(path, &root)?;
         check_extensions(path, &root, diagnostics)?;
+        check_alpha_modes(path, &root, diagnostics)?;
         let mut reader = Reader { path, files: vec![path.into()] };
         let mut buffers = Vec::new();
         for (index, buffer) in root.buffers.iter().enumerate() {
@@ -315,6 +316,26 @@ fn check_extensions(
     Ok(())
 }
 
+/// Warns about alpha modes that the specification does not have.
+fn check_alpha_modes(
+    path: &Path,
+    root: &Root,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), SceneError> {
+    for (index, material) in root.materials.iter().enumerate() {
+        let mode = material.alpha_mode.as_deref().unwrap_or("OPAQUE");
+        if !matches!(mode, "OPAQUE" | "MASK" | "BLEND") {
+            let material = label("material", index, material.name.as_deref());
+            let message = format!(
+                "{}: {material} has the unknown alphaMode \"{mode}\"; give OPAQUE, MASK or BLEND",
+                path.display()
+            );
+            diagnostics.warn(None, message, "OPAQUE")?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -380,6 +401,44 @@ mod tests {
         Document::decode(Path::new("a.gltf"), used.as_bytes(), &mut diagnostics).unwrap();
         let [warning] = diagnostics.warnings() else { panic!("one warning") };
         assert!(warning.message.contains("ACME_fog"), "{warning}");
+    }
+
+    #[test]
+    fn unknown_alpha_modes_are_warnings() {
+        let json = |mode: &str| {
+            format!(
+                r#"{{"asset":{{"version":"2.0"}},"materials":[{{"alphaMode":"MASK"}},
+                {{"name":"leaf","alphaMode":"{mode}"}}]}}"#
+            )
+        };
+        let warnings = |mode: &str| {
+            let mut diagnostics = Diagnostics::default();
+            let json = json(mode);
+            Document::decode(Path::new("a.gltf"), json.as_bytes(), &mut diagnostics).unwrap();
+            diagnostics.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        for mode in ["OPAQUE", "MASK", "BLEND"] {
+            assert!(warnings(mode).is_empty(), "{mode}");
+        }
+        for mode in ["Blend", "CUTOUT", ""] {
+            let expected = format!(
+                "a.gltf: material 1 \"leaf\" has the unknown alphaMode \"{mode}\"; \
+                 give OPAQUE, MASK or BLEND; instead: OPAQUE"
+            );
+            assert_eq!(warnings(mode), [expected]);
+        }
+    }
+
+    #[test]
+    fn invalid_values_are_errors_with_their_paths() {
+        let json = r#"{"materials":[{"normalTexture":{"index":0,"texCoord":-1}}]}"#;
+        let error = decode(json.as_bytes()).err().expect("it is negative");
+        assert_eq!(
+            error.to_string(),
+            "a.glb: materials[0].normalTexture.texCoord is not valid glTF: invalid value: integer `-1`, \
+             expected an integer from 0 at line 1 column 55"
+        );
+        assert!(error.remedy().unwrap().contains("correct the value"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod animation;
 mod document;
 mod files;
 mod images;
+mod json;
 mod lights;
 mod materials;
 mod mesh;

@@ -54,7 +54,7 @@ pub use scene::{
     Channel, ClearGlass, Connected, Dispersion, Emission, Opacity, OpacityValue, SceneProgram,
     SceneProperties, Volume,
 };
-pub use textures::{Encoding, Texture, Wrap};
+pub use textures::{Encoding, ImageFile, Texture, Wrap};
 
 use document::Id;
 use graph::{Graph, Origin, TOP};
@@ -77,6 +77,8 @@ pub struct Material {
     pub shader: Shader,
     /// Images that the shader samples.
     pub textures: Vec<Texture>,
+    /// Files of images that nodes name, each once.
+    pub files: Vec<ImageFile>,
     /// Parameters that have attributes of vertices, in the order of their declarations.
     pub attributes: Vec<Attribute>,
     /// The light that it emits, unless the scene sets parameters.
@@ -218,6 +220,7 @@ impl Document {
             text,
             shader,
             textures,
+            files: g.files,
             attributes,
             emission,
             volume,

@@ -94,6 +94,17 @@ impl AttributeValues {
         }
     }
 
+    /// Returns the number of vertices whose value is not finite.
+    pub fn count_not_finite(&self) -> usize {
+        match self {
+            AttributeValues::Numbers(values) => values.iter().filter(|x| !x.is_finite()).count(),
+            AttributeValues::Coordinates(values) => {
+                values.iter().filter(|v| !v.is_finite()).count()
+            }
+            AttributeValues::Colours(values) => values.iter().filter(|v| !v.is_finite()).count(),
+        }
+    }
+
     /// Replaces values that are not finite by 0.
     fn repair(&mut self) {
         let repair = |x: &mut f32| *x = if x.is_finite() { *x } else { 0.0 };

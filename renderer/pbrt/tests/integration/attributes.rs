@@ -217,6 +217,29 @@ fn lights_emit_in_proportion_to_opacities_of_vertices() {
 }
 
 #[test]
+fn colours_of_emitting_vertices_are_seen_by_all_integrators() {
+    let light = r#"Material "diffuse" "rgb reflectance" [0 0 0]
+        AreaLightSource "diffuse" "rgb L" [1 1 1] "string attribute" "color" "bool twosided" true"#;
+    let square = format!("{light} {SQUARE} {COLOURS}");
+    for integrator in [
+        PATH,
+        r#"Integrator "lightcuts" "integer maxdepth" 1"#,
+        r#"Integrator "lightcuts" "integer maxdepth" 1 "string mode" "stochastic""#,
+    ] {
+        assert_shows_gradient(integrator, &square, &[]);
+    }
+    let instance = format!(
+        r#"ObjectBegin "o" Scale 0.5 0.5 1 {square} ObjectEnd Scale 2 2 1 ObjectInstance "o""#
+    );
+    assert_shows_gradient(PATH, &instance, &[]);
+    let moving = format!(r#"{square} "point3 P1" [-1 -1 0.5  1 -1 0.5  1 1 0.5  -1 1 0.5]"#);
+    assert_shows_gradient(PATH, &moving, &[]);
+    let properties = ["float red", "float green", "float blue"];
+    let file = ply(&properties, ["0 0 0.5", "1 0 0.5", "1 1 0.5", "0 1 0.5"]);
+    assert_shows_gradient(PATH, &format!("{light} {PLY}"), &[("square.ply", file)]);
+}
+
+#[test]
 fn shapes_without_the_attribute_have_the_default() {
     let default = r#"Texture "grey" "spectrum" "attribute" "string attribute" "color"
         "rgb default" [0.25 0.5 0.75] Material "diffuse" "texture reflectance" "grey""#;

@@ -3,7 +3,7 @@
 use super::gltf::GltfArgs;
 use super::output::OutputFile;
 use super::{Error, Exit, console};
-use lightbound_gltf::{file_name, is_gltf_name, translate};
+use lightbound_gltf::{check_images, file_name, is_gltf_name, translate};
 use lightbound_image::write::save;
 use lightbound_pbrt::Diagnostics;
 use std::collections::BTreeMap;
@@ -70,7 +70,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let names = format!("{}-files", file_name(&stem));
     let mut diagnostics = Diagnostics::new(args.strict);
     let options = args.gltf.options(args.environment.clone());
-    let translated = translate(&args.asset, &options, &names, &mut diagnostics);
+    let translated = check_images(&args.asset, &mut diagnostics)
+        .and_then(|()| translate(&args.asset, &options, &names, &mut diagnostics));
     for warning in diagnostics.warnings() {
         console::warn(warning);
     }

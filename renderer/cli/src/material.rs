@@ -3,7 +3,8 @@
 use super::output::{OutputFile, is_stream, to_stdout};
 use super::{Error, Exit, console};
 use lightbound_image::write::save;
-use lightbound_materialx::{Document, Material, is_materialx_name};
+use lightbound_materialx::{Document, Material, Warning, is_materialx_name};
+use lightbound_pbrt::build::image_exists;
 use lightbound_pbrt::shader_file;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
     }
     let material = convert(&args.document, args.material.as_deref())?;
     material.warnings.iter().for_each(|warning| console::warn(warning));
+    missing_images(&args.document, &material).for_each(|warning| console::warn(&warning));
     match output {
         None => {
             to_stdout(material.text.as_bytes())?;
@@ -73,6 +75,22 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
 /// Converts a material of a document; without a name, the only one.
 pub fn convert(path: &Path, material: Option<&str>) -> Result<Material, Error> {
     read(path)?.convert(material).map_err(document_error)
+}
+
+/// Warnings about images of a material that do not exist.
+pub fn missing_images<'a>(
+    document: &'a Path,
+    material: &'a Material,
+) -> impl Iterator<Item = Warning> + 'a {
+    let folder = document.parent().unwrap_or(Path::new(""));
+    let missing = material.files.iter().filter(|image| !image_exists(&folder.join(&image.file)));
+    missing.map(|image| Warning {
+        location: image.location.clone(),
+        message: format!("the image {} does not exist", image.file),
+        fallback:
+            "none: scenes with the material cannot be loaded; its path is relative to the document"
+                .into(),
+    })
 }
 
 fn document_error(error: lightbound_materialx::Error) -> Error {

@@ -1,5 +1,6 @@
 //! Reads a glTF document: JSON or GLB, and its buffers.
 
+use crate::json;
 use crate::schema::{Root, Sampler};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -65,11 +66,7 @@ struct Reader<'a> {
 impl Document {
     /// Reads a file with its buffers.
     pub fn read(path: &Path, diagnostics: &mut Diagnostics) -> Result<Document, SceneError> {
-        let data = std::fs::read(path).map_err(|cause| {
-            SceneError::new(format!("cannot read {}: {cause}", path.display()))
-                .help("give the path of a glTF file: .gltf or .glb")
-        })?;
-        Document::decode(path, &data, diagnostics)
+        Document::decode(path, &read(path)?, diagnostics)
     }
 
     /// Decodes the content of a file, and reads its buffers.
@@ -78,24 +75,10 @@ impl Document {
         data: &[u8],
         diagnostics: &mut Diagnostics,
     ) -> Result<Document, SceneError> {
-        let is_glb =
-            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("glb"));
-        let (json, chunk) = match data {
-            [b'g', b'l', b'T', b'F', ..] => chunks(path, data)?,
-            // Text with the extension of GLB is common.
-            [first, ..] if !is_glb || b"{ \t\r\n".contains(first) => (data, None),
-            _ => {
-                let problem = "does not begin with the bytes of a GLB or glTF file";
-                let help = "the file is truncated, or of another format; copy or export it again";
-                return Err(error(path, "the document", problem).help(help));
-            }
-        };
-        let root: Root = serde_json::from_slice(json).map_err(|cause| {
-            error(path, "the document", format!("is not valid glTF: {cause}"))
-                .help("export the asset again; a validator of glTF tells more")
-        })?;
+        let (root, chunk) = parse(path, data)?;
         check_version(path, &root)?;
         check_extensions(path, &root, diagnostics)?;
+        check_alpha_modes(path, &root, diagnostics)?;
         let mut reader = Reader { path, files: vec![path.into()] };
         let mut buffers = Vec::new();
         for (index, buffer) in root.buffers.iter().enumerate() {
@@ -205,8 +188,7 @@ impl Reader<'_> {
             return Err(error(self.path, element, format!("is at {uri}"))
                 .help("download it, and refer to the file"));
         }
-        let name = percent_decode(uri);
-        let path = self.path.parent().unwrap_or(Path::new("")).join(&name);
+        let path = file_of(self.path, uri);
         let bytes = std::fs::read(&path).map_err(|cause| {
             error(self.path, element, format!("cannot be read from {}: {cause}", path.display()))
                 .help("keep the files of an asset together; URIs are relative to the glTF file")
@@ -214,6 +196,65 @@ impl Reader<'_> {
         self.files.push(path);
         Ok(bytes)
     }
+}
+
+/// Reads a file.
+fn read(path: &Path) -> Result<Vec<u8>, SceneError> {
+    std::fs::read(path).map_err(|cause| {
+        SceneError::new(format!("cannot read {}: {cause}", path.display()))
+            .help("give the path of a glTF file: .gltf or .glb")
+    })
+}
+
+/// Parses the content of a file, and returns the binary chunk of a GLB.
+fn parse<'a>(path: &Path, data: &'a [u8]) -> Result<(Root, Option<&'a [u8]>), SceneError> {
+    let is_glb = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("glb"));
+    let (json, chunk) = match data {
+        [b'g', b'l', b'T', b'F', ..] => chunks(path, data)?,
+        // Text with the extension of GLB is common.
+        [first, ..] if !is_glb || b"{ \t\r\n".contains(first) => (data, None),
+        _ => {
+            let problem = "does not begin with the bytes of a GLB or glTF file";
+            let help = "the file is truncated, or of another format; copy or export it again";
+            return Err(error(path, "the document", problem).help(help));
+        }
+    };
+    let root = json::parse(json)
+        .map_err(|problem| error(path, &problem.element, problem.message).help(problem.remedy))?;
+    Ok((root, chunk))
+}
+
+/// Warns about images of an asset, used or not, whose files do not exist.
+///
+/// # Errors
+/// The file is not an asset; in strict mode, the first warning.
+pub fn check_images(path: &Path, diagnostics: &mut Diagnostics) -> Result<(), SceneError> {
+    let (root, _) = parse(path, &read(path)?)?;
+    for (index, image) in root.images.iter().enumerate() {
+        let Some(uri) = image.uri.as_deref().filter(|uri| is_file(uri)) else { continue };
+        let file = file_of(path, uri);
+        if !file.exists() {
+            let image = label("image", index, image.name.as_deref());
+            let message = format!(
+                "{}: {image} is in {}, which does not exist",
+                path.display(),
+                file.display()
+            );
+            let fallback = "it renders only without the image; keep the files of an asset together";
+            diagnostics.warn(None, message, fallback)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a URI is that of a file, not data or an address.
+fn is_file(uri: &str) -> bool {
+    !uri.starts_with("data:") && !uri.contains("://")
+}
+
+/// Returns the file of a URI, which is relative to the document.
+fn file_of(document: &Path, uri: &str) -> PathBuf {
+    document.parent().unwrap_or(Path::new("")).join(percent_decode(uri))
 }
 
 /// Returns an error that names file and element.
@@ -315,6 +356,26 @@ fn check_extensions(
     Ok(())
 }
 
+/// Warns about alpha modes that the specification does not have.
+fn check_alpha_modes(
+    path: &Path,
+    root: &Root,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), SceneError> {
+    for (index, material) in root.materials.iter().enumerate() {
+        let mode = material.alpha_mode.as_deref().unwrap_or("OPAQUE");
+        if !matches!(mode, "OPAQUE" | "MASK" | "BLEND") {
+            let material = label("material", index, material.name.as_deref());
+            let message = format!(
+                "{}: {material} has the unknown alphaMode \"{mode}\"; give OPAQUE, MASK or BLEND",
+                path.display()
+            );
+            diagnostics.warn(None, message, "OPAQUE")?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -380,6 +441,63 @@ mod tests {
         Document::decode(Path::new("a.gltf"), used.as_bytes(), &mut diagnostics).unwrap();
         let [warning] = diagnostics.warnings() else { panic!("one warning") };
         assert!(warning.message.contains("ACME_fog"), "{warning}");
+    }
+
+    #[test]
+    fn unknown_alpha_modes_are_warnings() {
+        let json = |mode: &str| {
+            format!(
+                r#"{{"asset":{{"version":"2.0"}},"materials":[{{"alphaMode":"MASK"}},
+                {{"name":"leaf","alphaMode":"{mode}"}}]}}"#
+            )
+        };
+        let warnings = |mode: &str| {
+            let mut diagnostics = Diagnostics::default();
+            let json = json(mode);
+            Document::decode(Path::new("a.gltf"), json.as_bytes(), &mut diagnostics).unwrap();
+            diagnostics.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        for mode in ["OPAQUE", "MASK", "BLEND"] {
+            assert!(warnings(mode).is_empty(), "{mode}");
+        }
+        for mode in ["Blend", "CUTOUT", ""] {
+            let expected = format!(
+                "a.gltf: material 1 \"leaf\" has the unknown alphaMode \"{mode}\"; \
+                 give OPAQUE, MASK or BLEND; instead: OPAQUE"
+            );
+            assert_eq!(warnings(mode), [expected]);
+        }
+    }
+
+    #[test]
+    fn invalid_values_are_errors_with_their_paths() {
+        let json = r#"{"materials":[{"normalTexture":{"index":0,"texCoord":-1}}]}"#;
+        let error = decode(json.as_bytes()).err().expect("it is negative");
+        assert_eq!(
+            error.to_string(),
+            "a.glb: materials[0].normalTexture.texCoord is not valid glTF: invalid value: integer `-1`, \
+             expected an integer from 0 at line 1 column 55"
+        );
+        assert!(error.remedy().unwrap().contains("correct the value"));
+    }
+
+    #[test]
+    fn missing_images_are_warnings_used_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.gltf");
+        let json = r#"{"asset":{"version":"2.0"},"images":[{"uri":"here%201.png"},
+            {"name":"sky","uri":"gone%201.png"},{"uri":"data:,x"},{"uri":"https://x/y.png"},
+            {"bufferView":0}]}"#;
+        std::fs::write(&path, json).unwrap();
+        std::fs::write(folder.path().join("here 1.png"), "").unwrap();
+        let mut diagnostics = Diagnostics::default();
+        check_images(&path, &mut diagnostics).unwrap();
+        let [warning] = diagnostics.warnings() else { panic!("{:?}", diagnostics.warnings()) };
+        let gone = folder.path().join("gone 1.png");
+        let expected = format!("image 1 \"sky\" is in {}, which does not exist", gone.display());
+        assert_eq!(warning.message, format!("{}: {expected}", path.display()));
+        let error = check_images(&path, &mut Diagnostics::new(true)).unwrap_err();
+        assert!(error.to_string().contains(&expected), "{error}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod animation;
 mod document;
 mod files;
 mod images;
+mod json;
 mod lights;
 mod materials;
 mod mesh;
@@ -31,6 +32,7 @@ mod textures;
 mod translate;
 mod view;
 
+pub use document::check_images;
 pub use files::file_name;
 use lightbound_pbrt::build::NamedShader;
 use lightbound_pbrt::{Diagnostics, LoadedScene, Overrides, SceneError, Source, load_source};

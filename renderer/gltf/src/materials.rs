@@ -219,12 +219,12 @@ impl Writer<'_, '_> {
         };
         self.opacity(base[3], base_texture, vertex_colours.alpha, &mut translated)?;
         if m.extensions.unlit.is_some() {
-            if vertex_colours.rgb.is_none() {
-                self.warn("is unlit and has colours of vertices", "the colour without them")?;
-            }
             let tint = vertex_colours.rgb.unwrap_or([1.0; 3]);
             let factor = std::array::from_fn(|k| base[k] * tint[k]);
             translated.light = self.light(factor, 1.0, base_texture)?;
+            if let (Some(light), None) = (&mut translated.light, vertex_colours.rgb) {
+                light.push_str(" \"string attribute\" \"color\"");
+            }
             let _ = writeln!(
                 self.textures.text,
                 "MakeNamedMaterial \"{}\" \"string type\" \"diffuse\" \"rgb reflectance\" [0 0 0]",

@@ -51,10 +51,10 @@ pub use attributes::Attribute;
 pub use document::Document;
 pub use error::{Error, Location, Warning};
 pub use scene::{
-    Channel, ClearGlass, Dispersion, Emission, Opacity, OpacityValue, SceneProgram,
+    Channel, ClearGlass, Connected, Dispersion, Emission, Opacity, OpacityValue, SceneProgram,
     SceneProperties, Volume,
 };
-pub use textures::{Encoding, Texture, Wrap};
+pub use textures::{Encoding, ImageFile, Texture, Wrap};
 
 use document::Id;
 use graph::{Graph, Origin, TOP};
@@ -77,6 +77,8 @@ pub struct Material {
     pub shader: Shader,
     /// Images that the shader samples.
     pub textures: Vec<Texture>,
+    /// Files of images that nodes name, each once.
+    pub files: Vec<ImageFile>,
     /// Parameters that have attributes of vertices, in the order of their declarations.
     pub attributes: Vec<Attribute>,
     /// The light that it emits, unless the scene sets parameters.
@@ -89,6 +91,8 @@ pub struct Material {
     pub dispersion: Option<Dispersion>,
     /// Emission, volume, opacity and dispersion for the parameters that the scene sets.
     pub scene: Option<SceneProgram>,
+    /// Parameters that scenes cannot set, because nodes of the document compute them.
+    pub connected: Vec<Connected>,
     /// What is ignored or replaced.
     pub warnings: Vec<Warning>,
 }
@@ -160,7 +164,7 @@ impl Document {
             opacity: surface.opacity.as_ref(),
             dispersion: surface.dispersion.as_ref(),
         };
-        let mut scene = scene::scene_program(&mut g, &template, inputs, invalid)?;
+        let (mut scene, of_scene) = scene::scene_program(&mut g, &template, inputs, invalid)?;
         let properties = scene.as_ref().map(|scene| scene.evaluate(&[])).unwrap_or_default();
         let SceneProperties { emission, volume, opacity, mut dispersion, problems } = properties;
         for [message, fallback] in problems {
@@ -191,6 +195,18 @@ impl Document {
             normal: normal.map(|normal| (&normal_statements[..], normal)),
         };
         let text = template.program(&program);
+        let computed = surface.values.iter().filter(|(_, value)| value.constant.is_none());
+        let mut connected: Vec<Connected> = computed
+            .map(|(name, _)| Connected {
+                parameter: name.to_string(),
+                location: self.location(self.input(node, name).unwrap_or(node)),
+            })
+            .collect();
+        for other in of_scene {
+            if connected.iter().all(|known| known.parameter != other.parameter) {
+                connected.push(other);
+            }
+        }
         let shader = Shader::parse(self.file_name(), &text).map_err(invalid)?;
         let name = self.name(element).to_owned();
         let warnings = g.warnings;
@@ -204,12 +220,14 @@ impl Document {
             text,
             shader,
             textures,
+            files: g.files,
             attributes,
             emission,
             volume,
             opacity,
             dispersion,
             scene,
+            connected,
             warnings,
         })
     }

@@ -7,6 +7,7 @@ mod coats;
 mod films;
 mod hair;
 mod heights;
+mod limits;
 mod scene;
 mod tangents;
 mod trees;

@@ -1,5 +1,6 @@
 //! Images of a material.
 
+use crate::error::Location;
 use crate::values::Term;
 
 /// How values in a file are encoded.
@@ -18,6 +19,15 @@ pub enum Wrap {
     Repeat,
     /// Its border.
     Clamp,
+}
+
+/// A file that a node names, whether the material samples it or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageFile {
+    /// Path of the file, as that of a [`Texture`]; with `<UDIM>` for the numbers of tiles.
+    pub file: String,
+    /// The input that names it.
+    pub location: Location,
 }
 
 /// An image that a material samples.

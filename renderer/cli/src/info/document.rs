@@ -3,8 +3,10 @@
 use super::lines;
 use crate::Error;
 use crate::console::count;
+use crate::material::missing_images;
 use lightbound_materialx::{Document, Material};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// A document, and its materials.
@@ -19,15 +21,26 @@ struct MaterialInfo {
     /// `None` if the material has no surface.
     surface: Option<String>,
     converted: Result<Material, lightbound_materialx::Error>,
+    /// Warnings of the conversion, and about images that do not exist.
+    warnings: Vec<String>,
 }
 
 impl DocumentInfo {
     /// Describes a document, whose materials are converted.
     pub fn new(path: &Path, document: &Document) -> DocumentInfo {
-        let describe = |name: &str| MaterialInfo {
-            name: name.to_owned(),
-            surface: document.surface_type(name).ok().map(str::to_owned),
-            converted: document.convert(Some(name)),
+        // Materials share images; each is missing once.
+        let mut missing = HashSet::new();
+        let describe = |name: &str| {
+            let converted = document.convert(Some(name));
+            let mut warnings = Vec::new();
+            if let Ok(material) = &converted {
+                warnings.extend(material.warnings.iter().map(ToString::to_string));
+                let images = missing_images(path, material);
+                let new = images.filter(|warning| missing.insert(warning.message.clone()));
+                warnings.extend(new.map(|warning| warning.to_string()));
+            }
+            let surface = document.surface_type(name).ok().map(str::to_owned);
+            MaterialInfo { name: name.to_owned(), surface, converted, warnings }
         };
         let materials = document.materials().into_iter().map(describe).collect();
         DocumentInfo { path: path.into(), materials }
@@ -82,7 +95,7 @@ impl MaterialInfo {
                         text += &format!(", {what}");
                     }
                 }
-                for warning in &material.warnings {
+                for warning in &self.warnings {
                     text += &format!("\nwarning: {warning}");
                 }
             }
@@ -92,13 +105,12 @@ impl MaterialInfo {
     }
 
     fn json(&self) -> Value {
-        let MaterialInfo { name, surface, converted } = self;
+        let MaterialInfo { name, surface, converted, warnings } = self;
         match converted {
             Ok(material) => {
                 let images: Vec<_> = material.textures.iter().map(|image| &image.file).collect();
                 let attributes: Vec<_> =
                     material.attributes.iter().map(|attribute| &attribute.name).collect();
-                let warnings: Vec<_> = material.warnings.iter().map(ToString::to_string).collect();
                 let has = properties(material).into_iter().filter(|(has, _)| *has);
                 let properties: Vec<_> = has.map(|(_, what)| what).collect();
                 json!({

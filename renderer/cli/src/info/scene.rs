@@ -2,16 +2,16 @@
 
 use super::lines;
 use crate::Error;
-use crate::console::{bytes, count};
+use crate::console::{self, bytes, count};
 use crate::contents::{self, Elements, OtherLights};
 use crate::memory;
 use crate::render::{AvailableLayers, film_layers, film_options};
 use lightbound::integrator;
 use lightbound::material::Material;
 use lightbound::medium::Medium;
-use lightbound_gltf::Options;
+use lightbound_gltf::{Options, check_images, is_gltf_name};
 use lightbound_pbrt::build::{LoadedScene, Overrides};
-use lightbound_pbrt::diagnostics::{Diagnostics, Source};
+use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Source};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,9 @@ impl SceneInfo {
         let before = memory::resident_bytes().filter(|_| measures);
         let mut diagnostics = Diagnostics::new(false);
         let (options, overrides) = (Options::default(), Overrides::default());
-        let loaded = lightbound_gltf::load(&source, &options, &[], &overrides, &mut diagnostics)?;
+        let loaded = load(&source, &options, &overrides, &mut diagnostics).inspect_err(|_| {
+            diagnostics.warnings().iter().for_each(|warning| console::warn(warning));
+        })?;
         let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
         let after = memory::resident_bytes();
         let available = AvailableLayers::new(&*integrator, &loaded.scene);
@@ -220,6 +222,19 @@ impl SceneInfo {
             "fallbacks": self.warnings,
         })
     }
+}
+
+/// Loads a scene. Warnings of an asset include all images that do not exist.
+fn load(
+    source: &Arc<Source>,
+    options: &Options,
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+) -> Result<LoadedScene, SceneError> {
+    if is_gltf_name(source.path()) {
+        check_images(source.path(), diagnostics)?;
+    }
+    lightbound_gltf::load(source, options, &[], overrides, diagnostics)
 }
 
 /// Name, kind and extinction of a medium.

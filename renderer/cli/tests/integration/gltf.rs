@@ -88,6 +88,31 @@ fn info_describes_assets() {
 }
 
 #[test]
+fn images_that_do_not_exist_are_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    // No material uses the first image, and the shape has none.
+    let text = fs::read_to_string(asset()).unwrap();
+    let start = text.find('{').unwrap() + 1;
+    let images = r#""images":[{"name":"old","uri":"old.png"},{"uri":"older.png"}],"#;
+    let text = format!("{}{images}{}", &text[..start], &text[start..]);
+    assert_eq!(text.matches("\"images\"").count(), 1);
+    fs::write(folder.path().join("a.gltf"), text).unwrap();
+    let names = ["image 0 \"old\" is in old.png, which does not exist", "image 1 is in older.png,"];
+    let mut info = lightbound(&["info", "a.gltf"]);
+    let info = info.current_dir(folder.path()).assert().success();
+    let mut import = lightbound(&["import", "a.gltf", "-o", "a.pbrt"]);
+    let import = import.current_dir(folder.path()).assert().success();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    for output in [text(&info.get_output().stdout), text(&import.get_output().stderr)] {
+        for name in names {
+            assert_eq!(output.matches(name).count(), 1, "{output}");
+        }
+    }
+    let mut strict = lightbound(&["import", "--strict", "a.gltf", "-o", "b.pbrt"]);
+    assert_input_error(strict.current_dir(folder.path()), &[names[0], "keep the files"]);
+}
+
+#[test]
 fn wrong_options_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.glb");

@@ -84,6 +84,57 @@ fn info_describes_materials() {
 }
 
 #[test]
+fn images_that_do_not_exist_are_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = |name: &str, file: &str| {
+        format!(
+            "<image name=\"{name}\" type=\"color3\">\n<input name=\"file\" type=\"filename\" \
+             value=\"{file}\"/></image>\n"
+        )
+    };
+    let surface = |name: &str, input: &str, node: &str| {
+        format!(
+            "<open_pbr_surface name=\"{name}\" type=\"surfaceshader\"><input name=\"{input}\" \
+             type=\"color3\" nodename=\"{node}\"/><input name=\"emission_luminance\" \
+             type=\"float\" value=\"1\"/></open_pbr_surface>"
+        )
+    };
+    let text = [
+        image("a", "none.png"),
+        image("b", "tiles.&lt;UDIM&gt;.png"),
+        image("c", "here.png"),
+        surface("one", "base_color", "a"),
+        surface("two", "emission_color", "a"),
+        surface("three", "base_color", "b"),
+        surface("four", "base_color", "c"),
+    ];
+    let text = format!("<materialx>\n{}</materialx>", text.concat());
+    fs::write(folder.path().join("m.mtlx"), text).unwrap();
+    fs::write(folder.path().join("here.png"), "").unwrap();
+    let output = |args: &[&str]| {
+        let mut command = lightbound(args);
+        let output = command.current_dir(folder.path()).assert().success().get_output().clone();
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let [info, _] = output(&["info", "m.mtlx"]);
+    let missing = "warning: m.mtlx:3: the image none.png does not exist";
+    assert_eq!(info.matches(missing).count(), 1, "{info}");
+    let tiles = "warning: m.mtlx:5: the image tiles.<UDIM>.png does not exist";
+    assert_eq!(info.matches(tiles).count(), 1, "{info}");
+    assert!(!info.contains("here.png"), "{info}");
+    let [json, _] = output(&["info", "m.mtlx", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let warnings = |i: usize| json[0]["materials"][i]["warnings"].as_array().unwrap().len();
+    assert_eq!([0, 1, 2, 3].map(warnings), [1, 0, 1, 0]);
+    for material in ["one", "two"] {
+        let [_, warnings] = output(&["material", "convert", "m.mtlx", "--material", material]);
+        assert_eq!(warnings.matches(missing).count(), 1, "{warnings}");
+    }
+    let [_, warnings] = output(&["material", "convert", "m.mtlx", "--material", "four"]);
+    assert_eq!(warnings, "");
+}
+
+#[test]
 fn wrong_options_are_errors() {
     let mut command = lightbound(&["material", "convert", "ward"]);
     assert_input_error(&mut command, &["ward is not a MaterialX document", ".mtlx"]);

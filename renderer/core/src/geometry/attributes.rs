@@ -25,6 +25,11 @@ impl AttributeId {
     pub fn new(index: usize) -> Option<AttributeId> {
         (index < Self::COUNT).then_some(AttributeId(index as u8))
     }
+
+    /// Returns the number.
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
 }
 
 /// A set of attributes.
@@ -91,6 +96,17 @@ impl AttributeValues {
                 AttributeValues::Coordinates(gather(values, indices))
             }
             AttributeValues::Colours(values) => AttributeValues::Colours(gather(values, indices)),
+        }
+    }
+
+    /// Returns the number of vertices whose value is not finite.
+    pub fn count_not_finite(&self) -> usize {
+        match self {
+            AttributeValues::Numbers(values) => values.iter().filter(|x| !x.is_finite()).count(),
+            AttributeValues::Coordinates(values) => {
+                values.iter().filter(|v| !v.is_finite()).count()
+            }
+            AttributeValues::Colours(values) => values.iter().filter(|v| !v.is_finite()).count(),
         }
     }
 
@@ -188,6 +204,13 @@ impl Mesh {
         ids.fold(AttributeSet::EMPTY, |set, (id, _)| set.union(AttributeSet::of(*id)))
     }
 
+    /// Returns an attribute at the vertices of a triangle; `None` if the mesh lacks it.
+    fn attribute_of(&self, element: u32, id: AttributeId) -> Option<[Vec3; 3]> {
+        let mut attributes = self.data.iter().flat_map(|data| &data.attributes);
+        let (_, values) = attributes.find(|(other, _)| *other == id)?;
+        Some(self.triangles()[element as usize].map(|i| values.at(i)))
+    }
+
     /// Returns whether vertices have tangents.
     #[inline(always)]
     pub(super) fn has_tangents(&self) -> bool {
@@ -234,9 +257,7 @@ impl AttributePoint<'_> {
     }
 
     fn corners(&self, id: AttributeId) -> Option<[Vec3; 3]> {
-        let mut attributes = self.mesh.data.iter().flat_map(|data| &data.attributes);
-        let (_, values) = attributes.find(|(other, _)| *other == id)?;
-        Some(self.mesh.triangles()[self.element as usize].map(|i| values.at(i)))
+        self.mesh.attribute_of(self.element, id)
     }
 
     /// Returns the displacement of the barycentric weights for one of the texture coordinates; zero
@@ -258,6 +279,14 @@ impl Shape {
             Shape::Mesh(mesh) if mesh.data.is_some() => {
                 Some(AttributePoint { mesh, element, weights: Vec2::new(u, v) })
             }
+            _ => None,
+        }
+    }
+
+    /// Returns an attribute at the vertices of a triangle; `None` for shapes without it.
+    pub fn attribute_of(&self, element: u32, id: AttributeId) -> Option<[Vec3; 3]> {
+        match self {
+            Shape::Mesh(mesh) => mesh.attribute_of(element, id),
             _ => None,
         }
     }

@@ -190,6 +190,12 @@ impl Hit {
         [self.u, self.v, self.w]
     }
 
+    /// Returns the first two surface coordinates. On a triangle, they are the barycentric weights of
+    /// vertices 1 and 2.
+    pub fn weights(&self) -> Vec2 {
+        Vec2::new(self.u, self.v)
+    }
+
     /// Returns whether the ray missed.
     pub fn is_miss(&self) -> bool {
         self.primitive == Hit::NONE

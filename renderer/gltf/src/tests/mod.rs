@@ -148,6 +148,28 @@ fn unlit_surfaces_show_their_colours() {
 }
 
 #[test]
+fn unlit_surfaces_show_colours_of_vertices() {
+    let mesh = r#""meshes":[{"primitives":[{"attributes":{"POSITION":0,"COLOR_0":5,
+        "TEXCOORD_0":4},"indices":2,"material":0}]}]"#;
+    let nodes = r#""nodes":[{"mesh":0},{"camera":0,"translation":[0,0,4]}]"#;
+    let pixel = |base: &str| {
+        let rest = format!(
+            r#""images":[{{"uri":"{}"}}],"textures":[{{"source":0}}],
+            "materials":[{{"extensions":{{"KHR_materials_unlit":{{}}}},
+            "pbrMetallicRoughness":{{{base}}}}}]"#,
+            png_of([255, 0, 255, 255], [255, 0, 255, 255])
+        );
+        mean_pixel(&document(&format!("{mesh},{CAMERA},{nodes},{rest}")), &Options::default())
+    };
+    // As in `vertex_colours_are_interpolated`.
+    let f = 4.0 * 0.1f32.tan();
+    let tinted = pixel(r#""baseColorFactor":[1,0.5,0.25,1]"#);
+    assert_near(tinted, [0.5, 0.5 * f / 3.0, 0.125], 0.05);
+    let textured = pixel(r#""baseColorTexture":{"index":0}"#);
+    assert_near(textured, [0.5, 0.0, 0.5], 0.05);
+}
+
+#[test]
 fn lights_have_photometric_units() {
     // A white dielectric without reflections has the radiance E cos θ/π.
     let nodes = |light: &str| {

@@ -13,7 +13,7 @@ use crate::document::{Document, Id};
 use crate::error::{Error, Warning};
 use crate::names::Names;
 use crate::nodes;
-use crate::textures::Texture;
+use crate::textures::{ImageFile, Texture};
 use crate::values::{Term, Type, parse_value};
 use std::collections::{HashMap, HashSet};
 
@@ -48,6 +48,8 @@ pub(crate) struct Graph<'d> {
     pub statements: Vec<String>,
     pub names: Names,
     pub textures: Vec<Texture>,
+    /// Files of images, also of those that are not in the program.
+    pub files: Vec<ImageFile>,
     /// Inputs of graphs and attributes of vertices, which are parameters of the program.
     pub parameters: Vec<Parameter>,
     pub warnings: Vec<Warning>,
@@ -74,6 +76,7 @@ impl<'d> Graph<'d> {
             statements: Vec::new(),
             names,
             textures: Vec::new(),
+            files: Vec::new(),
             parameters: Vec::new(),
             warnings: Vec::new(),
             uv: "p.uv".into(),
@@ -626,6 +629,14 @@ impl<'d> Graph<'d> {
         let name = self.names.unique(like);
         self.statements.push(format!("let {name} = {expression};"));
         Ok(Term::expression(ty, name))
+    }
+
+    /// Adds the file of an image that an input names, unless another one did.
+    pub fn add_file(&mut self, input: Id, file: &str) {
+        if self.files.iter().all(|known| known.file != file) {
+            let location = self.document.location(input);
+            self.files.push(ImageFile { file: file.to_owned(), location });
+        }
     }
 
     /// Adds an image, and returns its name in the program. Nodes share equal ones.

@@ -295,6 +295,7 @@ impl Sampler {
         let path = format!("{prefix}{path}");
         let is_absolute = path.starts_with('/');
         let file = if is_absolute { path } else { format!("{}{path}", document.folder(at)) };
+        g.add_file(at, &file);
         let texture = Texture {
             name: String::new(),
             file,

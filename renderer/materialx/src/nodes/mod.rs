@@ -3,6 +3,7 @@
 mod geometry;
 mod heights;
 mod images;
+mod octaves;
 mod table;
 
 pub(crate) use geometry::geometric;
@@ -191,7 +192,11 @@ pub(crate) fn evaluate(g: &mut Graph, scope: Scope, node: Id, output: &str) -> R
     }
     let mut terms = Vec::new();
     for input in inputs {
-        terms.push(input.evaluate(g, scope, node, ty)?);
+        let term = input.evaluate(g, scope, node, ty)?;
+        terms.push(match input.name {
+            "octaves" => octaves::limited(g, node, term),
+            _ => term,
+        });
     }
     // An operator on floats only has a float as its result.
     if ty.is_vector()

@@ -10,7 +10,7 @@ pub use opacity::{Channel, Opacity, OpacityValue};
 pub(crate) use program::{SceneInputs, scene_program};
 pub use program::{SceneProgram, SceneProperties};
 
-use crate::error::Warning;
+use crate::error::{Location, Warning};
 use crate::textures::Texture;
 
 /// Light that a surface emits.
@@ -20,6 +20,15 @@ pub struct Emission {
     pub radiance: [f64; 3],
     /// An image that scales it, at the texture coordinates of the surface.
     pub image: Option<Texture>,
+}
+
+/// A parameter that a scene cannot set, because the document connects the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// Name of the parameter.
+    pub parameter: String,
+    /// The input in the document, or its surface.
+    pub location: Location,
 }
 
 /// A homogeneous volume.
@@ -34,7 +43,7 @@ pub struct Volume {
     /// The member of `Material` with the distance in which light gets the colour of the volume. If
     /// it is not 0, the surface does not colour light.
     pub depth: (&'static str, f64),
-    /// The warning where the volume is not rendered, and the surface colours light instead.
+    /// The warning for integrators without media, for which the surface colours light instead.
     pub warning: Warning,
 }
 

@@ -1,7 +1,10 @@
 //! The opacity of shapes with a material.
 
+use crate::document::Id;
+use crate::error::Error;
+use crate::graph::{Graph, Scope};
 use crate::textures::Texture;
-use crate::values::Term;
+use crate::values::{Term, Type};
 
 /// Opacity of the shapes that have a material.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +41,28 @@ impl Opacity {
             None => x.clamp(0.0, 1.0),
         }
     }
+}
+
+/// Surfaces with an input that selects the meaning of the opacity, the largest value of it, and what
+/// others mean.
+const MODES: [(&str, &str, f64, &str); 2] = [
+    ("gltf_pbr", "alpha_mode", 2.0, "2, blended"),
+    ("UsdPreviewSurface", "opacityMode", 1.0, "1, presence"),
+];
+
+/// Warns about an unknown mode of a surface with an opacity.
+pub(super) fn check_mode(g: &mut Graph, scope: Scope, node: Id) -> Result<(), Error> {
+    let category = g.document.category(node);
+    let Some((_, name, max, fallback)) = MODES.iter().find(|(surface, ..)| *surface == category)
+    else {
+        return Ok(());
+    };
+    let mode = g.input(scope, node, name, Type::Integer)?.and_then(|term| term.number());
+    if let Some(mode) = mode.filter(|mode| !(0.0..=*max).contains(mode)) {
+        let at = g.document.input(node, name).expect("it has a value");
+        g.warn(at, format!("\"{name}\" is {mode}, but it goes from 0 to {max}"), *fallback);
+    }
+    Ok(())
 }
 
 /// The channel of an image that a term is, after a statement that samples the image at the texture

@@ -4,7 +4,7 @@
 //! Constants of the surface become parameters, and so do the inputs of graphs that nodes read. What
 //! nodes compute from them is a function in WGSL, which is interpreted.
 
-use super::{ClearGlass, Dispersion, Emission, Opacity, OpacityValue, Volume, opacity};
+use super::{ClearGlass, Connected, Dispersion, Emission, Opacity, OpacityValue, Volume, opacity};
 use crate::document::Id;
 use crate::error::{Error, Warning};
 use crate::functions::{needed, reads};
@@ -175,7 +175,16 @@ impl SceneProgram {
             let numerator = abbe.numerator.map_or(20.0, |operand| value(operand)[0]);
             let denominator = abbe.denominator.map_or(1.0, |operand| value(operand)[0]);
             let abbe_number = numerator / denominator;
-            if abbe_number > 0.0 && abbe_number.is_finite() {
+            let is_off = match (abbe.numerator, abbe.denominator) {
+                (Some(_), None) => numerator == 0.0,
+                _ => denominator == 0.0,
+            };
+            if is_off {
+                // No dispersion.
+            } else if !(abbe_number > 0.0 && abbe_number.is_finite()) {
+                let message = "the Abbe number of a material is not a number above 0";
+                properties.problems.push([message, "no dispersion"]);
+            } else {
                 let (glass, warning) = (*glass, warning.clone());
                 properties.dispersion = Some(Dispersion { abbe_number, glass, warning });
             }
@@ -236,9 +245,12 @@ struct Builder<'g, 'd> {
     /// Results of the function.
     results: Vec<Term>,
     words: usize,
+    /// Inputs that are connected.
+    connected: Vec<Connected>,
 }
 
-/// The program for what the scene gets besides the shader, if there is any.
+/// The program for what the scene gets besides the shader, if there is any, and the inputs that
+/// would be its parameters if they were not connected.
 ///
 /// # Errors
 /// The first problem of a graph, or that the function is invalid.
@@ -247,8 +259,9 @@ pub(crate) fn scene_program(
     template: &Template,
     inputs: SceneInputs,
     invalid: impl Fn(ShaderError) -> Error,
-) -> Result<Option<SceneProgram>, Error> {
-    let mut builder = Builder { g, template, constants: vec![], results: vec![], words: 0 };
+) -> Result<(Option<SceneProgram>, Vec<Connected>), Error> {
+    let (constants, results, connected) = (vec![], vec![], vec![]);
+    let mut builder = Builder { g, template, constants, results, words: 0, connected };
     let emission = match inputs.emission {
         Some(inputs) => builder.emission(inputs)?,
         None => None,
@@ -265,10 +278,14 @@ pub(crate) fn scene_program(
         Some(inputs) => builder.dispersion(inputs)?,
         None => None,
     };
+    let Builder { g, constants, results, mut connected, .. } = builder;
+    // Graphs may have inputs of the same name.
+    connected.retain(|Connected { parameter, .. }| {
+        !g.parameters.iter().chain(&constants).any(|other| other.name == *parameter)
+    });
     if emission.is_none() && volume.is_none() && opacity.is_none() && dispersion.is_none() {
-        return Ok(None);
+        return Ok((None, connected));
     }
-    let Builder { g, constants, results, .. } = builder;
     let statements = g.next_function(false);
     let texts = || statements.iter().map(String::as_str).chain(results.iter().map(|t| &*t.text));
     let is_read =
@@ -280,15 +297,9 @@ pub(crate) fn scene_program(
     let shader = Shader::parse_function("scene values", &text, FUNCTION).map_err(invalid)?;
     let default = |p: &Parameter| p.default.constant.clone().expect("defaults are constant");
     let defaults = parameters.iter().map(default).collect();
-    Ok(Some(SceneProgram {
-        shader,
-        defaults,
-        constants: count,
-        emission,
-        volume,
-        opacity,
-        dispersion,
-    }))
+    let program =
+        SceneProgram { shader, defaults, constants: count, emission, volume, opacity, dispersion };
+    Ok((Some(program), connected))
 }
 
 /// The function in WGSL. Without results, it returns 0, since a function must return a value.
@@ -330,7 +341,10 @@ impl Builder<'_, '_> {
             _ => None,
         };
         let color = match image {
-            Some(_) => None,
+            Some(_) => {
+                self.add_connected(node, name, has_prefix);
+                None
+            }
             None => self.operand((scope, node), (name, Type::Color3, default), has_prefix)?,
         };
         let factors: Option<Vec<Operand>> = operands.into_iter().collect();
@@ -350,10 +364,11 @@ impl Builder<'_, '_> {
     fn volume(&mut self, inputs: &VolumeInputs) -> Result<Option<VolumeOperands>, Error> {
         let VolumeInputs { scope, node, depth_name } = *inputs;
         let at = self.g.document.input(node, depth_name).unwrap_or(node);
+        let fallback = "the colour at the surface, without scattering";
         let warning = self.g.warning(
             at,
-            "a volume is a medium of the scene",
-            "the colour at the surface, without scattering",
+            "the integrator does not render the volume of the material; use \"volpath\"",
+            fallback,
         );
         let mut operands = Vec::new();
         for value in [
@@ -370,7 +385,7 @@ impl Builder<'_, '_> {
             return Ok(Some(VolumeOperands { depth, color, scatter, anisotropy, warning }));
         }
         if !is_clear {
-            self.g.warnings.push(warning);
+            self.g.warn(at, "a volume that varies over the surface is not supported", fallback);
         }
         Ok(None)
     }
@@ -407,6 +422,7 @@ impl Builder<'_, '_> {
 
     fn opacity(&mut self, inputs: &OpacityInputs) -> Result<Option<OpacityOperands>, Error> {
         let OpacityInputs { scope, node, name, ty, cutoff } = *inputs;
+        opacity::check_mode(self.g, scope, node)?;
         let (term, statements, textures) =
             self.g.evaluate_isolated(|g| Inputs { g, scope, node }.get(name, ty, &[1.0]));
         let term = term?;
@@ -415,6 +431,7 @@ impl Builder<'_, '_> {
             _ => None,
         };
         if let (Some(channel), Some(image)) = (channel, textures.into_iter().next()) {
+            self.add_connected(node, name, false);
             let value = OpacityOperand::Image(image, channel);
             return Ok(Some(OpacityOperands { value, cutoff }));
         }
@@ -436,6 +453,23 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// The name that an input has as a parameter, unless another one has it.
+    fn parameter_name(&self, node: Id, name: &str, has_prefix: bool) -> String {
+        match has_prefix {
+            true => format!("{}_{name}", self.g.document.name(node)),
+            false => name.to_owned(),
+        }
+    }
+
+    /// Adds an input to those that are connected.
+    fn add_connected(&mut self, node: Id, name: &str, has_prefix: bool) {
+        let document = self.g.document;
+        self.connected.push(Connected {
+            parameter: self.parameter_name(node, name, has_prefix),
+            location: document.location(document.input(node, name).unwrap_or(node)),
+        });
+    }
+
     /// An input as an operand; `None` if it varies over the surface.
     fn operand(
         &mut self,
@@ -446,10 +480,7 @@ impl Builder<'_, '_> {
         let start = self.g.statements.len();
         let term = Inputs { g: &mut *self.g, scope, node }.get(name, ty, &[default])?;
         if term.constant.is_some() {
-            let like = match has_prefix {
-                true => format!("{}_{name}", self.g.document.name(node)),
-                false => name.to_owned(),
-            };
+            let like = self.parameter_name(node, name, has_prefix);
             // A member of the shader is the same parameter.
             let parameter = match self.template.has(&like) {
                 true => like,
@@ -466,6 +497,7 @@ impl Builder<'_, '_> {
             });
             return Ok(Some(Operand::Parameter(self.constants.len() - 1)));
         }
+        self.add_connected(node, name, has_prefix);
         let attributes = self.g.parameters.iter();
         let attributes: Vec<&str> = attributes
             .filter(|p| matches!(p.origin, Origin::Attribute(_)))

@@ -61,6 +61,24 @@ fn volumes_have_coefficients() {
 }
 
 #[test]
+fn volumes_that_vary_are_a_warning() {
+    let text = format!(
+        "<materialx><noise2d name=\"n\" type=\"float\"/>\n<open_pbr_surface name=\"s\" \
+         type=\"surfaceshader\">{}\n<input name=\"transmission_depth\" type=\"float\" \
+         nodename=\"n\"/></open_pbr_surface></materialx>",
+        inputs("transmission_weight:float=1")
+    );
+    let material = convert(&text).unwrap();
+    assert!(material.volume.is_none());
+    let [warning] = &material.warnings[..] else { panic!("{:?}", material.warnings) };
+    assert_eq!(
+        warning.to_string(),
+        "test.mtlx:3: a volume that varies over the surface is not supported; fallback: the colour \
+         at the surface, without scattering"
+    );
+}
+
+#[test]
 fn inputs_of_emission_are_not_in_the_program() {
     let graph = |name: &str| {
         format!(

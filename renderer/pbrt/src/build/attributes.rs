@@ -8,6 +8,7 @@ use crate::file::params::ParamType;
 use crate::file::parse::Entity;
 use lightbound::geometry::{AttributeId, AttributeSet, AttributeValues};
 use lightbound::material::Material;
+use std::path::Path;
 
 /// The names of the attributes of vertices that textures read. Positions are their numbers.
 #[derive(Default)]
@@ -99,6 +100,26 @@ impl Builder<'_> {
             attributes.push((id, values));
         }
         Ok(attributes)
+    }
+
+    /// Warns about attributes of a file's vertices with values that are not finite.
+    pub(super) fn check_values_of_vertices(
+        &mut self,
+        entity: &Entity,
+        path: &Path,
+        attributes: &[(String, AttributeValues)],
+    ) -> Result<(), SceneError> {
+        for (name, values) in attributes {
+            let number = match values.count_not_finite() {
+                0 => continue,
+                1 => "1 vertex has a value that is not finite".to_owned(),
+                n => format!("{n} vertices have values that are not finite"),
+            };
+            let path = path.display();
+            let message = format!("{path}: {number} in the attribute \"{name}\"");
+            self.warn(entity, message, "0; export the mesh again")?;
+        }
+        Ok(())
     }
 
     /// Warns about attributes that textures of a shape's material or opacity read without a default,

@@ -21,8 +21,8 @@ use lightbound::texture::{
 };
 use lightbound_image::{Channels, Encoding as FileEncoding};
 use lightbound_materialx::{
-    Attribute, Channel, Dispersion, Document, Emission, Encoding, Error, Material, Opacity,
-    OpacityValue, SceneProgram, SceneProperties, Texture, Volume, Warning, Wrap,
+    Attribute, Channel, Connected, Dispersion, Document, Emission, Encoding, Error, Material,
+    Opacity, OpacityValue, SceneProgram, SceneProperties, Texture, Volume, Warning, Wrap,
 };
 use lightbound_math::spectrum::Spectrum;
 use lightbound_math::{Transform, Vec3};
@@ -51,6 +51,8 @@ pub(super) struct Documents {
 struct Converted {
     textures: Arc<[Texture]>,
     attributes: Arc<[Attribute]>,
+    /// Parameters that the scene cannot set.
+    connected: Arc<[Connected]>,
     /// Emission, volume and opacity, unless the scene sets parameters.
     properties: SceneProperties,
     scene: Option<SceneProgram>,
@@ -96,13 +98,14 @@ impl Builder<'_> {
             let texture = self.vertex_attribute(entity, attribute)?;
             values.set_default(&shader_use, &attribute.parameter, texture);
         }
+        self.check_connected(&shader_use, &converted.connected)?;
         let SceneProperties { emission, volume, opacity, dispersion, .. } =
             self.scene_properties(&shader_use, &converted)?;
         let medium = match &volume {
             None => None,
             Some(volume) if self.media.are_rendered() => {
                 let (parameter, depth) = volume.depth;
-                values.set_default(&shader_use, parameter, Setting::Constant(vec![depth]));
+                values.set(&shader_use, parameter, Setting::Constant(vec![depth]));
                 Some(self.volume(entity, name.unwrap_or(&entity.name).to_owned(), volume)?)
             }
             Some(volume) => {
@@ -136,6 +139,25 @@ impl Builder<'_> {
             Some(opacity) => Some(self.document_opacity(&shader_use, folder, opacity)?),
         };
         Ok(DocumentMaterial { material, medium, emission, opacity })
+    }
+
+    /// Warns about parameters that the scene sets, but that nodes of the document compute.
+    fn check_connected(
+        &mut self,
+        shader_use: &ShaderUse,
+        connected: &[Connected],
+    ) -> Result<(), SceneError> {
+        for Connected { parameter, location } in connected {
+            let Some(param) = shader_use.entity.params.any(parameter) else { continue };
+            let message = format!(
+                "\"{} {parameter}\" has no effect: it is connected in {location} ({})",
+                param.ty, shader_use.label
+            );
+            let fallback = "what the document connects; set inputs of its graph or its images, or \
+                            give the input a value in the document";
+            self.diagnostics.warn(Some(&param.location), message, fallback)?;
+        }
+        Ok(())
     }
 
     /// Emission, volume and opacity for the parameters that the scene sets.
@@ -309,10 +331,11 @@ impl Builder<'_> {
         let key = material.unwrap_or_default();
         let index = self.shaders.add_converted(path, key, converted.shader);
         let (textures, attributes) = (converted.textures.into(), converted.attributes.into());
+        let connected = converted.connected.into();
         let Material { emission, volume, opacity, dispersion, scene, .. } = converted;
         let problems = Vec::new();
         let properties = SceneProperties { emission, volume, opacity, dispersion, problems };
-        let converted = Converted { textures, attributes, properties, scene };
+        let converted = Converted { textures, attributes, connected, properties, scene };
         self.documents.converted.insert(index, converted);
         Ok(index)
     }

@@ -137,6 +137,7 @@ impl Builder<'_> {
         }
         if !mesh.triangles.is_empty() {
             let PlyMesh { positions, triangles, normals, uvs, tangents, attributes, .. } = mesh;
+            self.check_values_of_vertices(entity, &path, &attributes)?;
             let attributes = self.attributes.numbered(attributes);
             let triangles = Mesh::with_motion(positions, triangles, normals, uvs, motion)
                 .and_then(|m| with_vertex_data(m, tangents, attributes))

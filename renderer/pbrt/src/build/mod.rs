@@ -53,6 +53,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub use udim::image_exists;
 
 /// Overrides of the settings in a scene file.
 #[derive(Clone, Debug)]

@@ -61,11 +61,16 @@ impl ShaderValues {
 
     /// Sets a parameter, unless the entity sets it.
     pub fn set_default(&mut self, shader_use: &ShaderUse, name: &str, value: Setting) {
+        if shader_use.entity.params.find(name).is_none() {
+            self.set(shader_use, name, value);
+        }
+    }
+
+    /// Sets a parameter.
+    pub fn set(&mut self, shader_use: &ShaderUse, name: &str, value: Setting) {
         let settable = shader_use.shader.settable();
         let index = settable.iter().position(|parameter| parameter.name == name);
-        if shader_use.entity.params.find(name).is_none() {
-            self.settings[index.expect("the shader has it")] = value;
-        }
+        self.settings[index.expect("the shader has it")] = value;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Builds shapes, instances and area lights.
 
-use super::attributes::required_attributes;
+use super::attributes::{required_attributes, too_many_attributes};
 use super::light_groups::light_group;
 use super::lights::emission_scale;
 use super::materials::{Materials, SurfaceEmission};
@@ -10,7 +10,9 @@ use crate::describe::{Description, ShapeEntity};
 use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Entity;
 use glam::DAffine3;
-use lightbound::geometry::{Cylinder, Disk, Geometry, Instance, Motion, Primitive, Shape, Sphere};
+use lightbound::geometry::{
+    AttributeId, Cylinder, Disk, Geometry, Instance, Motion, Primitive, Shape, Sphere,
+};
 use lightbound::light::{AnyLight, AreaLight, DEFAULT_GROUP, EmissionImage, MovingLight};
 use lightbound::texture::Param;
 use lightbound_image::Encoding;
@@ -58,6 +60,8 @@ struct AreaEmission<'d> {
     le: Vec3,
     /// Factor of the radiance.
     image: Option<Arc<EmissionImage>>,
+    /// Attribute of vertices that is another factor.
+    attribute: Option<AttributeId>,
     two_sided: bool,
 }
 
@@ -167,6 +171,10 @@ impl Builder<'_> {
     ) -> Result<Shapes, SceneError> {
         let mut geometry = Geometry { origin: context.origin, ..Geometry::default() };
         let mut object_names = Vec::new();
+        // Meshes keep the attributes that are known when they are read.
+        for light in &d.area_lights {
+            self.emission_attribute(light)?;
+        }
         let (mut next_light, mut moving_shapes) = (lights.len() as u32, Vec::new());
         for shape in surfaces_first(&d.shapes, materials) {
             if let Some(end) = self.end_ctm(shape, context)? {
@@ -381,10 +389,22 @@ impl Builder<'_> {
         let emission = match (area_light, emitted) {
             (Some(light), _) => Some(self.area_emission(&d.area_lights[light])?),
             (None, Some(SurfaceEmission { le, image })) => {
-                Some(AreaEmission { entity: None, le, image, two_sided: false })
+                Some(AreaEmission { entity: None, le, image, attribute: None, two_sided: false })
             }
             (None, None) => None,
         };
+        if let Some(id) = emission.as_ref().and_then(|emission| emission.attribute) {
+            let mut lacks = shapes.iter().filter(|shape| !shape.attributes().contains(id));
+            if lacks.any(|shape| !shape.is_empty()) {
+                let name = &self.attributes.names()[id.index()];
+                let message = format!(
+                    "the area light of this \"{}\" reads the attribute \"{name}\" of vertices, which \
+                     it lacks",
+                    entity.name
+                );
+                self.warn(entity, message, "1")?;
+            }
+        }
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         let mut emitters = Vec::new();
@@ -431,13 +451,21 @@ impl Builder<'_> {
                 (Vec3::ONE, Some(self.emission_image(entity, self.path(name), Encoding::Srgb)?))
             }
         };
-        let emission = AreaEmission { entity: Some(entity), le, image, two_sided };
+        let attribute = self.emission_attribute(entity)?;
+        let emission = AreaEmission { entity: Some(entity), le, image, attribute, two_sided };
         // Checks the parameters and marks them as used, even if the shape has no elements.
         emission_scale(entity)?;
         light_group(entity)?;
         p.float("power")?;
         self.warn_unused(entity)?;
         Ok(emission)
+    }
+
+    /// Returns the attribute of vertices that an area light reads, if it does.
+    fn emission_attribute(&mut self, entity: &Entity) -> Result<Option<AttributeId>, SceneError> {
+        let Some(name) = entity.params.string("attribute")? else { return Ok(None) };
+        let id = self.attribute_named(name).ok_or_else(|| too_many_attributes(entity))?;
+        Ok(Some(id))
     }
 
     /// Puts the lights without a group into that of an area light; those of materials are in the
@@ -474,10 +502,10 @@ impl Builder<'_> {
     }
 
     /// Creates the light of an element. As in pbrt-v4, `power` is the power per element, where the
-    /// mean radiance is that of the entire image.
+    /// mean radiance is that of the entire image. Vertices with an attribute have the power of 1.
     fn area_light(
         &mut self,
-        &AreaEmission { entity, le, ref image, two_sided }: &AreaEmission<'_>,
+        &AreaEmission { entity, le, ref image, attribute, two_sided }: &AreaEmission<'_>,
         primitive: &Primitive,
         element: u32,
     ) -> Result<AreaLight, SceneError> {
@@ -485,8 +513,12 @@ impl Builder<'_> {
         let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 } * mean;
         let le = entity.map_or(Ok(le), |entity| self.scaled(entity, le, "power", power))?;
         let light = AreaLight::new(primitive, element, le, two_sided);
-        Ok(match image {
+        let light = match image {
             Some(image) => light.with_image(primitive, element, image.clone()),
+            None => light,
+        };
+        Ok(match attribute {
+            Some(id) => light.with_vertex_colours(primitive, element, id),
             None => light,
         })
     }

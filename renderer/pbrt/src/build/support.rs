@@ -68,7 +68,7 @@ distant: "rgb L" [1 1 1]; "point3 from" [0 0 0]; "point3 to" [0 0 2]; "float sca
 infinite: "rgb L" [1 1 1]; "string filename" "square.pfm"; "float scale" 2; "float illuminance" 5; "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0]; +"string lightgroup" "key"
 +sky: +"float turbidity" 4; +"float elevation" 20; +"float azimuth" 10; +"bool sun" false; +"float scale" 0.1; +"string lightgroup" "key"
 [AreaLightSource]
-diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; "float scale" 2; "float power" 5; +"string lightgroup" "key"
+diffuse: "rgb L" [1 1 1]; "string filename" "square.pfm"; "bool twosided" true; "float scale" 2; "float power" 5; +"string attribute" "wear"; +"string lightgroup" "key"
 [Shape]
 sphere: "float radius" 2; "float zmin" -0.5; "float zmax" 0.5; "float phimax" 300; "texture alpha" "f"; +"string name" "rock"
 disk: "float height" 2; "float radius" 2; "float innerradius" 0.5; "float phimax" 300; "texture alpha" "f"; +"string name" "rock"
@@ -256,6 +256,11 @@ impl Type<'_> {
                 )
             }
             "Shape" => format!("WorldBegin\n{COMMON}\n{statement}"),
+            "AreaLightSource" => {
+                let mesh = "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \
+                            \"float vertex_wear\" [0 0.5 1]";
+                format!("WorldBegin\n{COMMON}\n{statement}\n{mesh}")
+            }
             _ => format!("WorldBegin\n{COMMON}\n{statement}\nShape \"sphere\""),
         }
     }

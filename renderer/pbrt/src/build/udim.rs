@@ -39,13 +39,8 @@ impl Builder<'_> {
             let message = format!("{}: the tiles {} {message}", shader_use.label, path.display());
             entity.error(message).help(help)
         };
-        let name = path.to_string_lossy();
-        let file = |column: u32, row: u32| {
-            let number = 1001 + column + COLUMNS * row;
-            PathBuf::from(name.replace(TOKEN, &number.to_string()))
-        };
-        let all = (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (column, row)));
-        let found: Vec<(u32, u32)> = all.filter(|&(c, r)| file(c, r).exists()).collect();
+        let file = |column, row| tile(path, column, row);
+        let found: Vec<(u32, u32)> = existing_tiles(path).collect();
         let bounds = |of: fn(&(u32, u32)) -> u32| {
             Some([found.iter().map(of).min()?, found.iter().map(of).max()?])
         };
@@ -80,6 +75,26 @@ impl Builder<'_> {
         }
         let image = merged(&images, [width, height], [columns, rows]);
         Ok(TiledImage { image: self.textures.cache_image(path, encoding, image), tiles })
+    }
+}
+
+/// Returns the file of a tile.
+fn tile(path: &Path, column: u32, row: u32) -> PathBuf {
+    let number = 1001 + column + COLUMNS * row;
+    PathBuf::from(path.to_string_lossy().replace(TOKEN, &number.to_string()))
+}
+
+/// Iterates over the columns and rows of tiles that exist.
+fn existing_tiles(path: &Path) -> impl Iterator<Item = (u32, u32)> {
+    let all = (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (column, row)));
+    all.filter(|&(column, row)| tile(path, column, row).exists())
+}
+
+/// Returns whether an image exists; for a name with `<UDIM>`, whether one of its tiles does.
+pub fn image_exists(path: &Path) -> bool {
+    match path.to_string_lossy().contains(TOKEN) {
+        true => existing_tiles(path).next().is_some(),
+        false => path.exists(),
     }
 }
 
@@ -123,5 +138,16 @@ mod tests {
         assert_eq!([at(0, 1), at(1, 1)], [(0.25, 1.0); 2]);
         assert_eq!([at(4, 0), at(5, 0)], [(0.5, 0.5); 2]);
         assert_eq!([at(0, 0), at(2, 1)], [(0.0, 0.0); 2]);
+    }
+
+    #[test]
+    fn images_exist_with_one_of_their_tiles() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.png", "b.1042.png", "c.1101.png"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let exists = |name: &str| image_exists(&folder.path().join(name));
+        assert!(exists("a.png") && exists("b.<UDIM>.png"));
+        assert!(!exists("b.png") && !exists("c.<UDIM>.png") && !exists("a.<UDIM>.png"));
     }
 }

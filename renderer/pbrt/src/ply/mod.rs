@@ -133,6 +133,20 @@ pub enum PlyErrorKind {
         /// Number of vertices.
         vertices: usize,
     },
+    /// A colour or an opacity that is an integer out of range.
+    #[error(
+        "vertex {vertex} has the code {value} in the attribute \"{attribute}\", which are integers from 0 to {max}; export colours as uchar from 0 to 255, or as float from 0 to 1"
+    )]
+    ColourCode {
+        /// Name of the attribute.
+        attribute: String,
+        /// Index of the vertex, from 0.
+        vertex: usize,
+        /// The integer.
+        value: f32,
+        /// The largest one.
+        max: f32,
+    },
     /// More vertices than signed 32-bit indices can address.
     #[error("has {0} vertices, more than 2³¹ − 1; split the mesh")]
     TooLarge(u64),

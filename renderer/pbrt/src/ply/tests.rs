@@ -251,8 +251,35 @@ fn colours_are_linear_floats_or_integers_of_srgb() {
             assert_eq!(found[0], Vec3::ZERO);
         }
     }
+    // Integers of 32 bits have the codes of 8 bits, and components may have types of their own.
+    let wide = with_properties(&["r", "g", "b"].map(|name| ("int", name)), ["0", "128", "255"]);
+    let narrow = with_properties(&["r", "g", "b"].map(|name| ("uchar", name)), ["0", "128", "255"]);
+    assert_eq!(attribute(&wide, "color"), attribute(&narrow, "color"));
+    let mixed = [("uchar", "red"), ("float", "green"), ("uint", "blue")];
+    let mixed = with_properties(&mixed, ["0", "1", "255"]);
+    let Some(AttributeValues::Colours(found)) = attribute(&mixed, "color") else {
+        panic!("the mesh has colours")
+    };
+    assert_eq!(found[2], Vec3::new(1.0, 255.0, 1.0));
     let two = with_properties(&[("uchar", "red"), ("uchar", "green")], ["1", "2", "3"]);
     assert_eq!(attribute(&two, "color"), None);
+}
+
+#[test]
+fn codes_of_colours_out_of_range_are_errors() {
+    let alpha = |ty| vec![(ty, "alpha")];
+    let rgb = vec![("uchar", "red"), ("short", "green"), ("uchar", "blue")];
+    for (properties, values, message) in [
+        (alpha("int"), ["0", "255", "256"], "vertex 2 has the code 256 in the attribute \"alpha\""),
+        (alpha("char"), ["0", "-1", "-2"], "vertex 1 has the code -1 in the attribute \"alpha\""),
+        (alpha("char"), ["0", "1", "128"], "which are integers from 0 to 127; export colours as"),
+        (rgb, ["-7", "1", "2"], "vertex 0 has the code -7 in the attribute \"color\""),
+    ] {
+        let data = with_properties(&properties, values);
+        let names = ["color", "alpha"].map(String::from);
+        let error = parse(&data, Path::new("a.ply"), &names).unwrap_err().to_string();
+        assert!(error.contains(message) && error.contains("as uchar from 0 to 255"), "{error}");
+    }
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub(super) fn read_vertices(
                 target.push(|i| fields[i].1.decode(&record[fields[i].0..], format) as f32);
             }
         }
-        mesh.attributes = columns.into_iter().map(Column::finish).collect();
+        mesh.attributes = columns.into_iter().map(Column::finish).collect::<Result<_, _>>()?;
         return Ok(());
     }
     let mut values = vec![0f32; element.properties.len()];
@@ -71,7 +71,7 @@ pub(super) fn read_vertices(
         }));
         columns.iter_mut().for_each(|column| column.push(|i| values[i]));
     }
-    mesh.attributes = columns.into_iter().map(Column::finish).collect();
+    mesh.attributes = columns.into_iter().map(Column::finish).collect::<Result<_, _>>()?;
     Ok(())
 }
 

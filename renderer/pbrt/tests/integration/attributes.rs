@@ -217,6 +217,29 @@ fn lights_emit_in_proportion_to_opacities_of_vertices() {
 }
 
 #[test]
+fn colours_of_emitting_vertices_are_seen_by_all_integrators() {
+    let light = r#"Material "diffuse" "rgb reflectance" [0 0 0]
+        AreaLightSource "diffuse" "rgb L" [1 1 1] "string attribute" "color" "bool twosided" true"#;
+    let square = format!("{light} {SQUARE} {COLOURS}");
+    for integrator in [
+        PATH,
+        r#"Integrator "lightcuts" "integer maxdepth" 1"#,
+        r#"Integrator "lightcuts" "integer maxdepth" 1 "string mode" "stochastic""#,
+    ] {
+        assert_shows_gradient(integrator, &square, &[]);
+    }
+    let instance = format!(
+        r#"ObjectBegin "o" Scale 0.5 0.5 1 {square} ObjectEnd Scale 2 2 1 ObjectInstance "o""#
+    );
+    assert_shows_gradient(PATH, &instance, &[]);
+    let moving = format!(r#"{square} "point3 P1" [-1 -1 0.5  1 -1 0.5  1 1 0.5  -1 1 0.5]"#);
+    assert_shows_gradient(PATH, &moving, &[]);
+    let properties = ["float red", "float green", "float blue"];
+    let file = ply(&properties, ["0 0 0.5", "1 0 0.5", "1 1 0.5", "0 1 0.5"]);
+    assert_shows_gradient(PATH, &format!("{light} {PLY}"), &[("square.ply", file)]);
+}
+
+#[test]
 fn shapes_without_the_attribute_have_the_default() {
     let default = r#"Texture "grey" "spectrum" "attribute" "string attribute" "color"
         "rgb default" [0.25 0.5 0.75] Material "diffuse" "texture reflectance" "grey""#;
@@ -232,13 +255,15 @@ fn shapes_without_the_attribute_have_the_default() {
 
 /// Returns the warnings of a scene.
 fn warnings(world: &str) -> Vec<String> {
+    warnings_with(world, ["0 0 1 0 0", "1 0 1 1 0", "1 1 1 1 1", "0 1 1 0 1"])
+}
+
+/// Returns the warnings of a scene, with these colours and coordinates of the vertices of a file.
+fn warnings_with(world: &str, values: [&str; 4]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scene.pbrt");
     std::fs::write(&path, scene_text(PATH, world)).unwrap();
-    let file = ply(
-        &["float red", "float green", "float blue", "float u", "float v"],
-        ["0 0 1 0 0", "1 0 1 1 0", "1 1 1 1 1", "0 1 1 0 1"],
-    );
+    let file = ply(&["float red", "float green", "float blue", "float u", "float v"], values);
     std::fs::write(folder.path().join("square.ply"), file).unwrap();
     let mut diagnostics = Diagnostics::new(false);
     load(&path, &Overrides::default(), &mut diagnostics).unwrap_or_else(|e| panic!("{e:?}"));
@@ -270,6 +295,17 @@ fn missing_attributes_cause_one_warning() {
            Material "mix" "string materials" ["a" "b"] {SQUARE}"#
     );
     assert_eq!(warnings(&mixed).len(), 1);
+}
+
+#[test]
+fn colours_that_are_not_finite_cause_one_warning() {
+    let world = format!("{TINTED} {PLY}");
+    let values = ["nan 0 1 0 0", "1 inf 1 1 0", "1 1 1 1 1", "0 1 1 0 1"];
+    let found = warnings_with(&world, values);
+    let [warning] = &found[..] else { panic!("{found:?}") };
+    let expected = "square.ply: 2 vertices have values that are not finite in the attribute \
+                    \"color\"; instead: 0";
+    assert!(warning.contains("scene.pbrt:") && warning.contains(expected), "{warning}");
 }
 
 /// Returns the shading frame's x axis where a ray straight down hits.

@@ -443,7 +443,7 @@ fn lights_have_pbrt_units() {
         let s = folder.world(world);
         match &s.lights.all()[0] {
             AnyLight::Environment(environment) => environment.radiance(Vec3::Z),
-            AnyLight::Area(area) => area.radiance(Vec3::Z, Vec2::ZERO, Vec3::Z),
+            AnyLight::Area(area) => area.radiance(Vec3::Z, (Vec2::ZERO, Vec2::ZERO), Vec3::Z),
             light => light.sample_li(Vec3::ZERO, Vec2::ZERO).unwrap().radiance,
         }
         .to_array()

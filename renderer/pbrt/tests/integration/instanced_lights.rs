@@ -11,8 +11,10 @@ use lightbound_pbrt::build::{LightcutsOverrides, Overrides, PathOverrides};
 /// Emissive shapes of all types, with alpha masks, either orientation, and power in watts. The
 /// texture has the same values in the space of the object and of each instance.
 const LAMPS: &str = r#"
-AttributeBegin AreaLightSource "diffuse" "rgb L" [4 3 2] Translate 0.2 0.1 0
+AttributeBegin AreaLightSource "diffuse" "rgb L" [4 3 2] "string attribute" "tint"
+Translate 0.2 0.1 0
 Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [0 0 0  0.4 0 0  0.4 0.3 0.1  0 0.4 0]
+  "rgb vertex_tint" [1 0.2 0.5  0.3 1 0.1  1 1 1  0.1 0.4 0.9]
 AttributeEnd
 AttributeBegin AreaLightSource "diffuse" "rgb L" [1 2 3] "bool twosided" true Translate -0.5 0 0.2
 Shape "bilinearmesh" "point3 P" [0 0 0  0.3 0 0  0 0.3 0.1  0.3 0.3 0]
@@ -137,7 +139,7 @@ fn rays_that_hit_instances_find_the_light_with_its_density() {
             Some((
                 index,
                 hit.instance,
-                area.radiance(surface.ng, surface.uv, -ray.d),
+                area.radiance(surface.ng, (surface.uv, hit.weights()), -ray.d),
                 area.pdf_li(ray.o, ray.d, hit.t, surface.ng),
                 hit.t,
             ))

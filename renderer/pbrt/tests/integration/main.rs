@@ -34,4 +34,5 @@ mod shader_materials;
 mod shading;
 mod transport;
 mod variance;
+mod vertex_emission;
 mod virtual_lights;

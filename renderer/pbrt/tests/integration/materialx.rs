@@ -331,7 +331,62 @@ fn problems_name_document_line_and_remedy() {
     let (error, warnings) =
         load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey""#);
     assert_eq!(error, None);
-    assert!(warnings[0].contains("test.mtlx:29: a volume is a medium"), "{warnings:?}");
+    let expected = "test.mtlx:29: the integrator does not render the volume of the material; use \
+                    \"volpath\"";
+    assert!(warnings[0].contains(expected), "{warnings:?}");
+}
+
+#[test]
+fn parameters_that_nodes_compute_are_warnings() {
+    let glow = r#"<materialx><image name="i" type="color3"><input name="file" type="filename"
+        value="checks.pfm"/></image>
+        <noise2d name="n" type="float"/>
+        <nodegraph name="g"><input name="tint" type="color3" value="1, 0, 0"/>
+        <dot name="d" type="color3"><input name="in" type="color3" interfacename="tint"/></dot>
+        <output name="out" type="color3" nodename="d"/></nodegraph>
+        <open_pbr_surface name="lamp" type="surfaceshader">
+        <input name="base_color" type="color3" nodename="i"/>
+        <input name="emission_color" type="color3" nodename="i"/>
+        <input name="emission_luminance" type="float" value="2"/></open_pbr_surface>
+        <open_pbr_surface name="red" type="surfaceshader">
+        <input name="emission_color" type="color3" nodegraph="g"/>
+        <input name="specular_roughness" type="float" nodename="n"/>
+        <input name="emission_luminance" type="float" value="2"/></open_pbr_surface></materialx>"#;
+    let mut files = files();
+    files.push(("glow.mtlx", glow.into()));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in &files {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    let warnings = |material: &str, parameter: &str| {
+        let material = format!(
+            r#"Material "materialx" "string filename" "glow.mtlx" "string material" "{material}"
+{parameter}"#
+        );
+        let source = Source::memory(folder.path().join("s.pbrt"), scene(&material).as_str());
+        let mut diagnostics = Diagnostics::new(false);
+        load_source(&source, &[], &Overrides::default(), &mut diagnostics).unwrap();
+        diagnostics.warnings().to_vec()
+    };
+    for (material, parameter, line) in [
+        ("lamp", r#""rgb base_color" [1 0 0]"#, 8),
+        ("lamp", r#""texture base_color" "checks""#, 8),
+        ("lamp", r#""rgb emission_color" [1 0 0]"#, 9),
+        ("red", r#""rgb emission_color" [1 0 0]"#, 12),
+        ("red", r#""float specular_roughness" 0.5"#, 13),
+    ] {
+        let found = warnings(material, parameter);
+        let [warning] = &found[..] else { panic!("{parameter}: {found:?}") };
+        let declaration = &parameter[..parameter[1..].find('"').unwrap() + 2];
+        let start = format!("{declaration} has no effect: it is connected in ");
+        assert!(warning.message.starts_with(&start), "{warning}");
+        assert!(warning.message.contains(&format!("glow.mtlx:{line} (")), "{warning}");
+        assert!(warning.fallback.contains("set inputs of its graph"), "{warning}");
+        assert_eq!(warning.location.as_ref().unwrap().line, 9, "{warning}");
+    }
+    for parameter in [r#""rgb tint" [0 1 0]"#, r#""float emission_luminance" 3"#] {
+        assert!(warnings("red", parameter).is_empty(), "{parameter}");
+    }
 }
 
 #[test]

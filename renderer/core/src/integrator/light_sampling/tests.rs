@@ -435,7 +435,7 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
                 .lights
                 .area(index)
                 .expect("the hit light is an area light")
-                .radiance(surface.ng, surface.uv, -light.wi)
+                .radiance(surface.ng, (surface.uv, hit.weights()), -light.wi)
                 == light.radiance;
             let density = picker.area_light_pdf(index, &ray, hit.t, surface.ng);
             mismatches += u32::from(!same_radiance || (density / pdf - 1.0).abs() > 0.02);
@@ -443,12 +443,11 @@ fn check_sides(shape: Shape, reversed: bool, two_sided: bool, orientation: usize
         }
         let ray = Ray::new(p, (random.cube() - p).normalize());
         let Some((index, hit, surface)) = hit_light(&scene, &ray) else { continue };
-        let emits = scene
-            .lights
-            .area(index)
-            .expect("the hit light is an area light")
-            .radiance(surface.ng, surface.uv, -ray.d)
-            != Vec3::ZERO;
+        let emits = scene.lights.area(index).expect("the hit light is an area light").radiance(
+            surface.ng,
+            (surface.uv, hit.weights()),
+            -ray.d,
+        ) != Vec3::ZERO;
         let density = picker.area_light_pdf(index, &ray, hit.t, surface.ng);
         // Each emissive hit has a positive density. Spheres are sampled on their near side.
         assert!(!emits || density > 0.0, "{case}: density of an emissive hit is {density}");

@@ -201,7 +201,7 @@ impl<'a> LightcutsWorker<'a> {
         }
         let mut surface = scene.geometry.surface(&hit, ray.d);
         if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
-            let le = light.radiance(surface.ng, surface.uv, -ray.d);
+            let le = light.radiance(surface.ng, (surface.uv, hit.weights()), -ray.d);
             self.samples.add(path.sample, path.throughput * le);
         }
         let [mut lobe_u, u, v, _] = self.samples.sampler.get4(path.key, 2 * depth + 2);

@@ -373,7 +373,7 @@ impl<'a> Wavefront<'a> {
     pub(super) fn area_light(&mut self, path: usize, light: u32, ng: Vec3, uv: Vec2) -> Vec3 {
         let (ray, pdf) = (self.paths.rays[path], self.paths.pdf[path]);
         let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };
-        let le = area.radiance(ng, uv, -ray.d);
+        let le = area.radiance(ng, (uv, self.hits[path].weights()), -ray.d);
         if pdf == 0.0 || le == Vec3::ZERO {
             return le;
         }

@@ -1,5 +1,5 @@
 //! Area lights: one element of a shape, with the same radiance in all directions. The radiance is
-//! constant over the surface, or that of an image.
+//! constant over the surface, or that of an image, and colours of vertices may scale it.
 //!
 //! A light is self-contained: it stores a copy of its element's vertices, so that sampling one of
 //! millions of lights accesses no other memory. Triangles are sampled uniformly by solid angle, or
@@ -15,6 +15,7 @@ mod full_sphere;
 mod image;
 #[cfg(test)]
 mod tests;
+mod vertex_colours;
 
 pub(crate) use emission::FAR_OFFSET_ULPS;
 pub(super) use emission::{EmitterSample, SurfaceEmission};
@@ -24,7 +25,8 @@ pub use image::EmissionImage;
 use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
 use crate::geometry::{
-    BilinearMesh, Cylinder, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position,
+    AttributeId, BilinearMesh, Cylinder, Disk, OFFSET_ULPS, Primitive, Shape, Sphere,
+    render_position,
 };
 use crate::texture::{Lookup, Param};
 use full_sphere::FullSphere;
@@ -33,12 +35,13 @@ use lightbound_math::sampling::warp::uniform_cone_pdf;
 use lightbound_math::{Ray, Vec2, Vec3};
 use std::f32::consts::PI;
 use std::sync::Arc;
+use vertex_colours::VertexColours;
 
 /// An area light: one emissive element of a primitive, in render space.
 #[derive(Clone, Debug)]
 pub struct AreaLight {
     shape: EmitterShape,
-    /// Emitted radiance; with an image, the factor of its values.
+    /// Emitted radiance; with an image or colours of vertices, the factor of their values.
     le: Vec3,
     area: f32,
     /// Minimum distance between the surface and the end of shadow rays from nearby. Like
@@ -73,12 +76,21 @@ struct EmitterTextures {
     alpha: Option<Param>,
     /// Radiance, before it is multiplied by that of the light; `None` is 1.
     image: Option<Arc<EmissionImage>>,
+    /// Another factor of the radiance, on a triangle; `None` is 1.
+    colours: Option<VertexColours>,
 }
 
 impl EmitterTextures {
+    /// Creates the textures of an element that has none.
+    fn new(primitive: &Primitive, element: u32) -> EmitterTextures {
+        let shape = primitive.shape.extract(element);
+        EmitterTextures { shape, group: None, alpha: None, image: None, colours: None }
+    }
+
     /// Returns the point for lookups at a position with unit normal `n`, from a ray of length
-    /// `reach` from either side of the surface.
-    fn lookup(&self, p: Vec3, n: Vec3, reach: f32) -> Option<Lookup<'_>> {
+    /// `reach` from either side of the surface. Also returns the barycentric weights of vertices 1
+    /// and 2, if the element is a triangle.
+    fn lookup(&self, p: Vec3, n: Vec3, reach: f32) -> Option<(Lookup<'_>, Vec2)> {
         let ray = Ray { tmax: 2.0, ..Ray::new(p + reach * n, -reach * n) };
         let hit = self.shape.intersect(0, &ray)?;
         let (shape, origin) = match &self.group {
@@ -88,13 +100,19 @@ impl EmitterTextures {
         let at = shape.point(0, hit.coordinates(), ray.d, ray.time);
         let attributes = shape.attribute_point(0, hit.coordinates());
         let lookup = Lookup::at_point(render_position(at.p, origin), at.ng, at.uv);
-        Some(Lookup { attributes, ..lookup })
+        let [u, v, _] = hit.coordinates();
+        Some((Lookup { attributes, ..lookup }, Vec2::new(u, v)))
     }
 
-    /// Returns the image's value times the opacity.
-    fn emission(&self, lookup: &Lookup) -> Vec3 {
-        let alpha = self.alpha.as_ref().map_or(1.0, |alpha| alpha.float(lookup).clamp(0.0, 1.0));
-        alpha * self.image.as_ref().map_or(Vec3::ONE, |image| image.at(lookup.uv))
+    /// Returns the opacity.
+    fn opacity(&self, lookup: &Lookup) -> f32 {
+        self.alpha.as_ref().map_or(1.0, |alpha| alpha.float(lookup).clamp(0.0, 1.0))
+    }
+
+    /// Returns the factor of the radiance without the opacity.
+    fn emission(&self, uv: Vec2, weights: Vec2) -> Vec3 {
+        let image = self.image.as_ref().map_or(Vec3::ONE, |image| image.at(uv));
+        image * self.colours.map_or(Vec3::ONE, |colours| colours.at(weights))
     }
 }
 
@@ -141,10 +159,8 @@ impl AreaLight {
         let is_invisible = matches!(&primitive.alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         let textures = alpha.map(|alpha| {
             Box::new(EmitterTextures {
-                shape: shape.extract(element),
-                group: None,
                 alpha: Some(alpha),
-                image: None,
+                ..EmitterTextures::new(primitive, element)
             })
         });
         let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
@@ -160,12 +176,27 @@ impl AreaLight {
         element: u32,
         image: Arc<EmissionImage>,
     ) -> AreaLight {
-        let textures = self.textures.get_or_insert_with(|| {
-            let shape = primitive.shape.extract(element);
-            Box::new(EmitterTextures { shape, group: None, alpha: None, image: None })
-        });
-        textures.image = Some(image);
+        self.textures_of(primitive, element).image = Some(image);
         self
+    }
+
+    /// Multiplies the radiance by an attribute of vertices, if the primitive has it. `primitive` and
+    /// `element` are those that the light was created for.
+    pub fn with_vertex_colours(
+        mut self,
+        primitive: &Primitive,
+        element: u32,
+        id: AttributeId,
+    ) -> AreaLight {
+        if let Some(colours) = primitive.shape.attribute_of(element, id) {
+            self.textures_of(primitive, element).colours = Some(VertexColours::new(colours));
+        }
+        self
+    }
+
+    fn textures_of(&mut self, primitive: &Primitive, element: u32) -> &mut EmitterTextures {
+        let new = || Box::new(EmitterTextures::new(primitive, element));
+        self.textures.get_or_insert_with(new)
     }
 
     /// Evaluates the alpha mask in the space of a group, as
@@ -186,20 +217,24 @@ impl AreaLight {
 
     /// Returns a light with the same emission from another surface, the first element of `primitive`.
     pub(super) fn moved_to(&self, primitive: &Primitive) -> AreaLight {
-        let light = AreaLight::new(primitive, 0, self.le, self.two_sided);
-        match self.textures.as_ref().and_then(|textures| textures.image.clone()) {
-            Some(image) => light.with_image(primitive, 0, image),
-            None => light,
+        let mut light = AreaLight::new(primitive, 0, self.le, self.two_sided);
+        if let Some(EmitterTextures { image, colours, .. }) = self.textures.as_deref()
+            && (image.is_some() || colours.is_some())
+        {
+            let textures = light.textures_of(primitive, 0);
+            (textures.image, textures.colours) = (image.clone(), *colours);
         }
+        light
     }
 
     /// Returns the radiance emitted towards `wo` at a point with front normal `ng` (as
-    /// [`crate::geometry::Surface::ng`]) and texture coordinates `uv`.
-    pub fn radiance(&self, ng: Vec3, uv: Vec2, wo: Vec3) -> Vec3 {
+    /// [`crate::geometry::Surface::ng`]), texture coordinates `uv`, and the
+    /// [weights](crate::geometry::Hit::weights) of vertices.
+    pub fn radiance(&self, ng: Vec3, (uv, weights): (Vec2, Vec2), wo: Vec3) -> Vec3 {
         if !self.two_sided && ng.dot(wo) <= 0.0 {
             return Vec3::ZERO;
         }
-        self.image().map_or(self.le, |image| self.le * image.at(uv))
+        self.textures.as_ref().map_or(self.le, |textures| self.le * textures.emission(uv, weights))
     }
 
     fn image(&self) -> Option<&EmissionImage> {
@@ -340,14 +375,28 @@ impl AreaLight {
         matches!(self.shape, EmitterShape::Sphere { .. } | EmitterShape::Cylinder(_))
     }
 
-    /// Returns the emitted radiance, W·sr⁻¹·m⁻²; for an image, the maximum of each channel.
+    /// Returns the maximum of the emitted radiance in each channel, W·sr⁻¹·m⁻²; with an image, that
+    /// of the entire image.
     pub fn max_radiance(&self) -> Vec3 {
-        self.image().map_or(self.le, |image| self.le * image.max())
+        self.scaled_radiance(EmissionImage::max, VertexColours::max)
     }
 
-    /// Returns the emitted radiance, W·sr⁻¹·m⁻²; for an image, the mean over the image.
+    /// Returns the mean of the emitted radiance, W·sr⁻¹·m⁻²; with an image, for the mean of the entire
+    /// image.
     pub fn mean_radiance(&self) -> Vec3 {
-        self.image().map_or(self.le, |image| self.le * image.mean())
+        self.scaled_radiance(EmissionImage::mean, VertexColours::mean)
+    }
+
+    fn scaled_radiance(
+        &self,
+        of_image: fn(&EmissionImage) -> Vec3,
+        of_vertices: fn(&VertexColours) -> Vec3,
+    ) -> Vec3 {
+        let Some(EmitterTextures { image, colours, .. }) = self.textures.as_deref() else {
+            return self.le;
+        };
+        let le = image.as_deref().map_or(self.le, |image| self.le * of_image(image));
+        colours.as_ref().map_or(le, |colours| le * of_vertices(colours))
     }
 
     /// Maps `u` in the unit square to a position on the surface. Also returns the unit normal of
@@ -366,12 +415,14 @@ impl AreaLight {
         }
     }
 
-    /// Returns the factor of the radiance at a point with unit normal `n`: the image's value times
-    /// the opacity.
+    /// Returns the factor of the radiance at a point with unit normal `n`: the values of textures
+    /// times the opacity.
     fn texture_emission(&self, p: Vec3, n: Vec3) -> Vec3 {
         let Some(textures) = &self.textures else { return Vec3::ONE };
-        let lookup = textures.lookup(p, n, 8.0 * self.offset);
-        lookup.map_or(Vec3::ZERO, |lookup| textures.emission(&lookup))
+        let found = textures.lookup(p, n, 8.0 * self.offset);
+        found.map_or(Vec3::ZERO, |(lookup, weights)| {
+            textures.opacity(&lookup) * textures.emission(lookup.uv, weights)
+        })
     }
 }
 

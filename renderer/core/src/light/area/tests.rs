@@ -1,5 +1,5 @@
 use super::*;
-use crate::geometry::{Geometry, Hit};
+use crate::geometry::{AttributeValues, Geometry, Hit};
 use crate::light::testing::{primitive, surfaces, triangle};
 use crate::texture::Texture;
 use glam::{DAffine3, dvec3};
@@ -49,14 +49,17 @@ fn light_and_direction_sampling_agree() {
                         let agrees =
                             (pdf / s.pdf - 1.0).abs() < 1e-2 || surface.ng.dot(s.wi).abs() < 1e-2;
                         mismatches += u32::from(
-                            !agrees || light.radiance(surface.ng, surface.uv, -s.wi) != s.radiance,
+                            !agrees
+                                || light.radiance(surface.ng, (surface.uv, Vec2::ZERO), -s.wi)
+                                    != s.radiance,
                         );
                     }
                 }
                 let (wi, density) = direction(from, u);
                 if let Some((_, surface)) = hit(&scene, from, wi) {
                     by_sphere += f64::from(
-                        light.radiance(surface.ng, surface.uv, -wi).x * wi.z.abs() / density,
+                        light.radiance(surface.ng, (surface.uv, Vec2::ZERO), -wi).x * wi.z.abs()
+                            / density,
                     );
                 }
             }
@@ -236,7 +239,7 @@ fn images_give_the_same_radiance_to_samples_and_hits() {
             if s.target.unwrap().distance(surface.p) > 1e-2 {
                 continue;
             }
-            let radiance = light.radiance(surface.ng, surface.uv, -s.wi);
+            let radiance = light.radiance(surface.ng, (surface.uv, Vec2::ZERO), -s.wi);
             let close = (radiance - s.radiance).length() <= 0.05 * radiance.length() + 0.1;
             (compared, mismatches) = (compared + 1, mismatches + u32::from(!close));
         }
@@ -247,6 +250,76 @@ fn images_give_the_same_radiance_to_samples_and_hits() {
         let expected = PI * 2.0 * light.area * abs_luminance(light.mean_radiance());
         assert_eq!(light.power(1.0), expected, "{name}");
     }
+}
+
+/// The triangle with colours of its vertices, a light of it, and its geometry.
+fn coloured(colours: [Vec3; 3], le: Vec3) -> (AreaLight, Geometry) {
+    let id = AttributeId::new(3).unwrap();
+    let Shape::Mesh(mesh) = triangle(vec![]) else { unreachable!() };
+    let mesh = mesh.with_attribute(id, AttributeValues::Colours(colours.to_vec())).unwrap();
+    let primitive = primitive(Shape::Mesh(mesh));
+    let light = AreaLight::new(&primitive, 0, le, true).with_vertex_colours(&primitive, 0, id);
+    (light, Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() })
+}
+
+#[test]
+fn colours_of_vertices_give_the_same_radiance_to_samples_and_hits() {
+    let colours = [vec3(4.0, 0.0, 1.0), vec3(0.0, 2.0, 1.0), vec3(0.5, -8.0, 1.0)];
+    let (light, scene) = coloured(colours, vec3(1.0, 2.0, 0.5));
+    assert_eq!(light.max_radiance(), vec3(4.0, 4.0, 0.5));
+    assert!((light.mean_radiance() - vec3(1.5, 4.0 / 3.0, 0.5)).length() < 1e-6);
+    assert!(light.triangle(None).is_none(), "SIMD sampling has no textures");
+    let shape = &scene.primitives[0].shape;
+    let (mut compared, mut sum) = (0, Vec3::ZERO);
+    for u in points(5000, 5) {
+        let Some(s) = light.sample_li(Vec3::ZERO, u) else { continue };
+        assert!(s.radiance.cmple(light.max_radiance()).all() && s.radiance.min_element() >= 0.0);
+        let (Some(h), Some((_, surface))) =
+            (shape.intersect(0, &Ray::new(Vec3::ZERO, s.wi)), hit(&scene, Vec3::ZERO, s.wi))
+        else {
+            continue;
+        };
+        let at = (surface.uv, Vec2::new(h.u, h.v));
+        let radiance = light.radiance(surface.ng, at, -s.wi);
+        assert!((radiance - s.radiance).length() < 1e-3, "{radiance} {}", s.radiance);
+        assert!(radiance.cmple(light.max_radiance()).all());
+        (compared, sum) = (compared + 1, sum + light.point(u).radiance);
+    }
+    assert!(compared > 4900, "{compared}");
+    // The mean, and so the power, are those of the surface.
+    let mean = sum / compared as f32;
+    assert!((mean - light.mean_radiance()).abs().max_element() < 0.03, "{mean}");
+    assert_eq!(light.power(1.0), PI * 2.0 * light.area * abs_luminance(light.mean_radiance()));
+    // The colours stay where vertices move.
+    let moved = light.moved_to(&scene.primitives[0]);
+    assert_eq!(moved.point(Vec2::splat(0.3)).radiance, light.point(Vec2::splat(0.3)).radiance);
+    // Shapes without the attribute emit as they are.
+    for (name, primitive, _) in surfaces() {
+        let id = AttributeId::new(3).unwrap();
+        let light = AreaLight::new(&primitive, 0, Vec3::ONE, true);
+        let light = light.with_vertex_colours(&primitive, 0, id);
+        assert_eq!(light.max_radiance(), Vec3::ONE, "{name}");
+    }
+}
+
+#[test]
+fn images_and_opacities_multiply_colours_of_vertices() {
+    let (light, scene) = coloured([vec3(1.0, 0.5, 0.25); 3], Vec3::ONE);
+    let image = Image::from_f32(1, 1, Channels::Rgb, vec![4.0, 2.0, 1.0]);
+    let image = Arc::new(EmissionImage::new(Arc::new(image)));
+    let mut primitive = scene.primitives[0].clone();
+    let both = light.clone().with_image(&primitive, 0, image);
+    let expected = vec3(4.0, 1.0, 0.25);
+    assert_eq!((both.max_radiance(), both.mean_radiance()), (expected, expected));
+    let at = (Vec2::splat(0.5), Vec2::splat(0.25));
+    assert!((both.radiance(Vec3::Z, at, Vec3::Z) - expected).length() < 1e-6);
+    primitive.alpha = Some(Param::Texture(Arc::new(Texture::Constant(Vec3::splat(0.5)))));
+    let id = AttributeId::new(3).unwrap();
+    let veiled = AreaLight::new(&primitive, 0, Vec3::ONE, true);
+    let veiled = veiled.with_vertex_colours(&primitive, 0, id);
+    let u = Vec2::splat(0.4);
+    let [half, full] = [&veiled, &light].map(|l| l.sample_li(Vec3::ZERO, u).unwrap().radiance);
+    assert!((2.0 * half - full).length() < 1e-6, "{half} {full}");
 }
 
 #[test]

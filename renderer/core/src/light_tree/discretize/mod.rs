@@ -291,7 +291,7 @@ mod tests {
     use super::super::testing::{Random, each_cluster, factor, tree};
     use super::super::{LightTree, PointOptions};
     use super::*;
-    use crate::geometry::Primitive;
+    use crate::geometry::{AttributeId, AttributeValues, Primitive, Shape};
     use crate::light::testing::{surfaces, triangle};
     use crate::light::{
         AreaLight, DistantLight, EmissionImage, Environment, GoniometricLight, PointLight,
@@ -355,6 +355,13 @@ mod tests {
             Arc::new(image),
         );
         let image = AnyLight::Area(image);
+        let id = AttributeId::new(0).unwrap();
+        let colours = vec![vec3(1.0, 0.0, 0.0), vec3(0.0, 3.0, 0.0), vec3(0.5, 0.0, 2.0)];
+        let Shape::Mesh(mesh) = triangle(vec![]) else { unreachable!() };
+        let mesh = mesh.with_attribute(id, AttributeValues::Colours(colours)).unwrap();
+        let coloured = crate::light::testing::primitive(Shape::Mesh(mesh));
+        let colours = AreaLight::new(&coloured, 0, vec3(1.0, 2.0, 0.5), true);
+        let colours = AnyLight::Area(colours.with_vertex_colours(&coloured, 0, id));
         let masked = |alpha| area(&Primitive { alpha: Some(alpha), ..masked.clone() }, true);
         let far = vec3(0.0, 0.0, 3.0);
         // At `far`, looking down.
@@ -364,6 +371,7 @@ mod tests {
         all.extend([
             ("mask", masked(checkerboard()), Vec3::ZERO),
             ("image", image, Vec3::ZERO),
+            ("colours of vertices", colours, Vec3::ZERO),
             ("invisible", masked(Param::from_float(0.0)), Vec3::ZERO),
             ("point", AnyLight::Point(PointLight::new(far, Vec3::ONE)), Vec3::ZERO),
             (

@@ -318,7 +318,8 @@ fn trace_path(scene: &Scene, mut ray: Ray, depth: u32, random: impl Fn(u32) -> [
         if let Some(light) =
             primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
         {
-            radiance += throughput * light.radiance(surface.ng, surface.uv, -ray.d);
+            radiance +=
+                throughput * light.radiance(surface.ng, (surface.uv, hit.weights()), -ray.d);
         }
         if event == depth {
             break;

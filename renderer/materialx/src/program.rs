@@ -269,17 +269,20 @@ fn properties(program: &Program) -> String {
         .expect("a string");
     }
     if let Some(volume) = program.volume {
-        let Volume { absorption, scattering, anisotropy, depth: (name, depth), .. } = volume;
+        let Volume { absorption, scattering, anisotropy, depth, .. } = volume;
+        let parameter = depth.map_or(String::new(), |(name, depth)| {
+            format!("//! \"float {name}\" {}\n", depth as f32)
+        });
         let [absorption, scattering] = [*absorption, *scattering].map(rgb);
         writeln!(
             text,
             "//! The volume below the surface, as it is declared in a scene, and the parameter of \
-             the material:\n//!\n//! ```text\n\
+             the material if it has one:\n//!\n//! ```text\n\
              //! MakeNamedMedium \"volume\" \"string type\" \"homogeneous\" \"float g\" {}\n\
              //!   \"rgb sigma_a\" {absorption} \"rgb sigma_s\" {scattering}\n\
              //! MediumInterface \"volume\" \"\"\n\
-             //! \"float {name}\" {}\n//! ```\n//!",
-            *anisotropy as f32, *depth as f32
+             {parameter}//! ```\n//!",
+            *anisotropy as f32
         )
         .expect("a string");
     }

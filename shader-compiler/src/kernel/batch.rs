@@ -286,7 +286,12 @@ impl Batch {
     ///
     /// Panics if ports or row are out of range.
     #[inline]
-    pub fn row_bits(&self, row: usize, first: usize, count: usize) -> impl Iterator<Item = u32> {
+    pub fn row_bits(
+        &self,
+        row: usize,
+        first: usize,
+        count: usize,
+    ) -> impl Iterator<Item = u32> + Clone {
         assert!(
             row < self.rows && first + count <= self.ports,
             "row {row} of {}, {count} ports from {first} on of {}",

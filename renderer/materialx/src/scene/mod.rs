@@ -41,8 +41,8 @@ pub struct Volume {
     /// Mean cosine of the scattering angle.
     pub anisotropy: f64,
     /// The member of `Material` with the distance in which light gets the colour of the volume. If
-    /// it is not 0, the surface does not colour light.
-    pub depth: (&'static str, f64),
+    /// it is not 0, the surface does not colour light. `None` if the shader has no such member.
+    pub depth: Option<(&'static str, f64)>,
     /// The warning for integrators without media, for which the surface colours light instead.
     pub warning: Warning,
 }

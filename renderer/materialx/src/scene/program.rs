@@ -10,7 +10,9 @@ use crate::error::{Error, Warning};
 use crate::functions::{needed, reads};
 use crate::graph::{Graph, Origin, Parameter, Scope};
 use crate::program::{Template, declaration};
-use crate::surfaces::{DispersionInputs, EmissionInputs, Inputs, OpacityInputs, VolumeInputs};
+use crate::surfaces::{
+    DispersionInputs, EmissionInputs, Inputs, OpacityInputs, VolumeInputs, VolumeNames,
+};
 use crate::textures::Texture;
 use crate::values::{Term, Type};
 use lightbound_shader::{Entry, Settings, Shader, ShaderError, interpreter, passes};
@@ -62,10 +64,11 @@ struct EmissionOperands {
 
 #[derive(Clone, Debug)]
 struct VolumeOperands {
+    names: &'static VolumeNames,
     depth: Operand,
     color: Operand,
-    scatter: Operand,
-    anisotropy: Operand,
+    /// Scattering and its anisotropy.
+    scattering: Option<[Operand; 2]>,
     warning: Warning,
 }
 
@@ -149,8 +152,11 @@ impl SceneProgram {
         }
         if let Some(volume) = &self.volume {
             let number = |operand| value(operand)[0];
-            let (depth, scatter) = (number(volume.depth), value(volume.scatter));
-            let (color, anisotropy) = (value(volume.color), number(volume.anisotropy));
+            let (depth, color) = (number(volume.depth), value(volume.color));
+            let (scatter, anisotropy) = match volume.scattering {
+                None => (vec![0.0; 3], 0.0),
+                Some([scatter, anisotropy]) => (value(scatter), number(anisotropy)),
+            };
             let inputs = [&color[..], &scatter, &[depth, anisotropy]].concat();
             let is_finite = inputs.iter().all(|x| x.is_finite());
             if !is_finite {
@@ -165,7 +171,7 @@ impl SceneProgram {
                     absorption,
                     scattering,
                     anisotropy: anisotropy.clamp(-0.99, 0.99),
-                    depth: ("transmission_depth", depth),
+                    depth: volume.names.colors_surface.then_some((volume.names.depth, depth)),
                     warning: volume.warning.clone(),
                 });
             }
@@ -362,27 +368,33 @@ impl Builder<'_, '_> {
     }
 
     fn volume(&mut self, inputs: &VolumeInputs) -> Result<Option<VolumeOperands>, Error> {
-        let VolumeInputs { scope, node, depth_name } = *inputs;
-        let at = self.g.document.input(node, depth_name).unwrap_or(node);
-        let fallback = "the colour at the surface, without scattering";
+        let VolumeInputs { scope, node, names } = *inputs;
+        let at = self.g.document.input(node, names.depth).unwrap_or(node);
+        let fallback = match names.colors_surface {
+            true => "the colour at the surface, without scattering",
+            false => "a clear volume",
+        };
         let warning = self.g.warning(
             at,
             "the integrator does not render the volume of the material; use \"volpath\"",
             fallback,
         );
-        let mut operands = Vec::new();
-        for value in [
-            (depth_name, Type::Float, 0.0),
-            ("transmission_color", Type::Color3, 1.0),
-            ("transmission_scatter", Type::Color3, 0.0),
-            ("transmission_scatter_anisotropy", Type::Float, 0.0),
-        ] {
-            operands.push(self.operand((scope, node), value, false)?);
-        }
-        let is_clear = operands[0].is_some_and(|depth| self.is_zero(depth));
-        let operands: Option<Vec<Operand>> = operands.into_iter().collect();
-        if let Some(&[depth, color, scatter, anisotropy]) = operands.as_deref() {
-            return Ok(Some(VolumeOperands { depth, color, scatter, anisotropy, warning }));
+        let mut operand = |name: &'static str, ty: Type, default: f64| {
+            self.operand((scope, node), (name, ty, default), false)
+        };
+        let depth = operand(names.depth, Type::Float, 0.0)?;
+        let color = operand(names.color, Type::Color3, 1.0)?;
+        let scattering = match names.scattering {
+            None => Some(None),
+            Some([scatter, anisotropy]) => {
+                let scatter = operand(scatter, Type::Color3, 0.0)?;
+                let anisotropy = operand(anisotropy, Type::Float, 0.0)?;
+                scatter.zip(anisotropy).map(|(scatter, anisotropy)| Some([scatter, anisotropy]))
+            }
+        };
+        let is_clear = depth.is_some_and(|depth| self.is_zero(depth));
+        if let (Some(depth), Some(color), Some(scattering)) = (depth, color, scattering) {
+            return Ok(Some(VolumeOperands { names, depth, color, scattering, warning }));
         }
         if !is_clear {
             self.g.warn(at, "a volume that varies over the surface is not supported", fallback);

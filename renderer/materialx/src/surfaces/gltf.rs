@@ -1,6 +1,6 @@
 //! `gltf_pbr` as the shader of this name, which has the names of its inputs.
 
-use super::{Inputs, Surface};
+use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
 use crate::scene::GLTF_PBR;
 use crate::values::{Term, Type};
@@ -23,6 +23,14 @@ const FLOATS: [(&str, f64); 13] = [
     ("thickness", 0.0),
     ("anisotropy_strength", 0.0),
 ];
+
+/// The volume below the surface, which the shader does not know.
+static ATTENUATION: VolumeNames = VolumeNames {
+    depth: "attenuation_distance",
+    color: "attenuation_color",
+    scattering: None,
+    colors_surface: false,
+};
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     // Opaque, masked and blended.
@@ -57,17 +65,12 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     if !value(&values, "clearcoat").is(0.0) {
         values.push(("clearcoat_normal", i.coat_normal("clearcoat_normal", "normal")?));
     }
-    let mut dispersion = None;
+    let (mut dispersion, mut volume) = (None, None);
     if !value(&values, "transmission").is(0.0) && !value(&values, "thickness").is(0.0) {
-        i.ignore_unless(
-            "attenuation_color",
-            Type::Color3,
-            1.0,
-            "a volume is a medium of the scene",
-            "a clear volume",
-        )?;
+        volume = Some(i.volume(&ATTENUATION));
         dispersion = Some(i.dispersion(None, Some(("dispersion", 0.0)), &GLTF_PBR));
     }
     let normal = i.normal("normal");
-    Ok(Surface { normal, emission, opacity, dispersion, ..Surface::of_shader("gltf_pbr", values) })
+    let surface = Surface::of_shader("gltf_pbr", values);
+    Ok(Surface { normal, emission, volume, opacity, dispersion, ..surface })
 }

@@ -285,14 +285,10 @@ impl Inputs<'_, '_> {
         }
     }
 
-    /// The volume below a surface that transmits light, by the names of its inputs; `None` for a
-    /// thin wall.
-    fn volume(&mut self, names: &VolumeNames) -> Result<Option<VolumeInputs>, Error> {
-        if self.boolean(names.thin_walled)?.is(1.0) {
-            return Ok(None);
-        }
+    /// The volume below a surface that transmits light.
+    fn volume(&self, names: &'static VolumeNames) -> VolumeInputs {
         let Inputs { scope, node, .. } = *self;
-        Ok(Some(VolumeInputs { scope, node, depth_name: names.depth }))
+        VolumeInputs { scope, node, names }
     }
 }
 
@@ -326,15 +322,29 @@ pub(crate) struct OpacityInputs {
     pub cutoff: Option<f64>,
 }
 
-/// The surface whose inputs describe a volume, and the name of the depth.
+/// The surface whose inputs describe a volume.
 pub(crate) struct VolumeInputs {
     pub scope: Scope,
     pub node: Id,
-    pub depth_name: &'static str,
+    pub names: &'static VolumeNames,
 }
 
-/// Names of the inputs of a volume that differ between surfaces.
-struct VolumeNames {
-    depth: &'static str,
-    thin_walled: &'static str,
+/// Names of the inputs of a volume.
+#[derive(Debug)]
+pub(crate) struct VolumeNames {
+    /// The distance in which light gets the colour.
+    pub depth: &'static str,
+    pub color: &'static str,
+    /// Scattering and its anisotropy.
+    pub scattering: Option<[&'static str; 2]>,
+    /// Whether the surface colours light unless the shader's parameter `depth` is not 0.
+    pub colors_surface: bool,
 }
+
+/// The volumes of OpenPBR and standard surface.
+static TRANSMISSION: VolumeNames = VolumeNames {
+    depth: "transmission_depth",
+    color: "transmission_color",
+    scattering: Some(["transmission_scatter", "transmission_scatter_anisotropy"]),
+    colors_surface: true,
+};

@@ -1,6 +1,6 @@
 //! `open_pbr_surface` as `openpbr`.
 
-use super::{Inputs, Surface, VolumeNames};
+use super::{Inputs, Surface, TRANSMISSION};
 use crate::error::Error;
 use crate::scene::OPEN_PBR;
 use crate::values::{Term, Type};
@@ -70,13 +70,8 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let subsurface = value(&values, "subsurface_weight");
     let is_clear = !value(&values, "transmission_weight").is(0.0);
     i.approximate_subsurface("subsurface_weight", &subsurface);
-    let volume = match is_clear {
-        true => i.volume(&VolumeNames {
-            depth: "transmission_depth",
-            thin_walled: "geometry_thin_walled",
-        })?,
-        false => None,
-    };
+    let is_wall = value(&values, "geometry_thin_walled").is(1.0);
+    let volume = (is_clear && !is_wall).then(|| i.volume(&TRANSMISSION));
     let dispersion = is_clear.then(|| {
         let abbe_number = ("transmission_dispersion_abbe_number", 20.0);
         i.dispersion(Some(abbe_number), Some(("transmission_dispersion_scale", 0.0)), &OPEN_PBR)

@@ -1,6 +1,6 @@
 //! `standard_surface` as the shader of this name, which has the names of its inputs.
 
-use super::{Inputs, Surface, VolumeNames};
+use super::{Inputs, Surface, TRANSMISSION};
 use crate::error::Error;
 use crate::scene::STANDARD_SURFACE;
 use crate::values::{Term, Type};
@@ -70,8 +70,9 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     if !value(&values, "transmission").is(0.0) {
         let abbe_number = ("transmission_dispersion", 0.0);
         dispersion = Some(i.dispersion(Some(abbe_number), None, &STANDARD_SURFACE));
-        volume =
-            i.volume(&VolumeNames { depth: "transmission_depth", thin_walled: "thin_walled" })?;
+        if !value(&values, "thin_walled").is(1.0) {
+            volume = Some(i.volume(&TRANSMISSION));
+        }
     }
     let normal = i.normal("normal");
     let opacity = Some(i.opacity("opacity", Type::Color3, None));

@@ -51,13 +51,27 @@ fn volumes_have_coefficients() {
         let volume_2 = volume("").unwrap();
         assert!((volume_2.absorption[0] - 0.5 * 2f64.ln()).abs() < 1e-12);
         assert_eq!(volume_2.absorption[1..], [0.0; 2]);
-        assert_eq!((volume_2.scattering, volume_2.depth.1), ([0.0; 3], 2.0));
+        assert_eq!(volume_2.scattering, [0.0; 3]);
+        assert_eq!(volume_2.depth, Some(("transmission_depth", 2.0)));
         let thin = match surface {
             "open_pbr_surface" => "geometry_thin_walled:boolean=true",
             _ => "thin_walled:boolean=true",
         };
         assert!(volume(thin).is_none());
     }
+    let gltf = |given: &str| {
+        let inputs = inputs(&format!("transmission:float=1 attenuation_distance:float=2 {given}"));
+        let color = "<input name=\"attenuation_color\" type=\"color3\" value=\"0.5, 1, 1\"/>";
+        let text = format!(
+            "<materialx><gltf_pbr name=\"s\" type=\"surfaceshader\">{inputs}{color}</gltf_pbr>\
+             </materialx>"
+        );
+        convert(&text).unwrap().volume
+    };
+    let volume = gltf("thickness:float=0.1").unwrap();
+    assert!((volume.absorption[0] - 0.5 * 2f64.ln()).abs() < 1e-12);
+    assert_eq!((volume.depth, volume.scattering), (None, [0.0; 3]));
+    assert!(gltf("").is_none(), "thin walls have none");
 }
 
 #[test]

@@ -104,8 +104,9 @@ impl Builder<'_> {
         let medium = match &volume {
             None => None,
             Some(volume) if self.media.are_rendered() => {
-                let (parameter, depth) = volume.depth;
-                values.set(&shader_use, parameter, Setting::Constant(vec![depth]));
+                if let Some((parameter, depth)) = volume.depth {
+                    values.set(&shader_use, parameter, Setting::Constant(vec![depth]));
+                }
                 Some(self.volume(entity, name.unwrap_or(&entity.name).to_owned(), volume)?)
             }
             Some(volume) => {

@@ -30,6 +30,7 @@ const DOCUMENT: &str = r#"<materialx>
 <gltf_pbr name="screen" type="surfaceshader">
   <input name="emissive" type="color3" nodename="checks"/>
 </gltf_pbr>
+<gltf_pbr name="canvas" type="surfaceshader"/>
 <open_pbr_surface name="honey" type="surfaceshader">
   <input name="transmission_weight" type="float" value="1"/>
   <input name="transmission_color" type="color3" value="0.9, 0.5, 0.2"/>
@@ -412,8 +413,7 @@ fn emission_makes_area_lights() {
     let screen =
         picture(r#"Material "materialx" "string filename" "test.mtlx" "string material" "screen""#);
     let light = picture(
-        r#"Material "shader" "string filename" "gltf" "bool thin_walled" true
-           "float metallic" 1 "float roughness" 1
+        r#"Material "materialx" "string filename" "test.mtlx" "string material" "canvas"
            AreaLightSource "diffuse" "string filename" "checks.pfm""#,
     );
     assert_eq!(screen.radiance, light.radiance);

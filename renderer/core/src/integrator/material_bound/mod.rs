@@ -208,7 +208,8 @@ impl Kernels {
         let compile = |RegionVersion { guard, integrand }| {
             Ok((guard, Version::compile(arena, program, &integrand, mode)?))
         };
-        let regions = versions.into_iter().map(compile).collect::<Result<_, BoundError>>()?;
+        let regions: Vec<_> =
+            versions.into_iter().map(compile).collect::<Result<_, BoundError>>()?;
         let compile_cluster = || {
             let options = options(mode).expect("bounds on clusters are compiled");
             compile_bounds(arena, program, &integrand, IntervalInputs::All, &options)

@@ -298,7 +298,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 10 materials",
+            "the document has 11 materials",
             "\"plain\", \"mapped\"",
         ),
         (

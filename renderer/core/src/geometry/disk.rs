@@ -141,6 +141,15 @@ impl Disk {
         self.object_transform.normal(DVec3::Z)
     }
 
+    /// Returns the centre and the vectors to the rim along x and y; `None` for rings and sectors.
+    pub(crate) fn full_frame(&self) -> Option<[DVec3; 3]> {
+        let axis = |v: DVec3| self.object_transform.double_vector(self.radius * v);
+        self.is_full().then(|| {
+            let center = self.object_transform.double_point(DVec3::new(0.0, 0.0, self.height));
+            [center, axis(DVec3::X), axis(DVec3::Y)]
+        })
+    }
+
     /// Samples a position uniformly by area.
     pub(crate) fn sample_area(&self, u: Vec2) -> Vec3 {
         let (x, y) = if self.is_full() {

@@ -42,12 +42,22 @@ impl ObjectTransform {
 
     /// Transforms a point from object space to the parent space.
     pub(crate) fn point(&self, p: DVec3) -> Vec3 {
-        self.forward.transform_point3(p).as_vec3()
+        self.double_point(p).as_vec3()
+    }
+
+    /// Like [`ObjectTransform::point`], in double precision.
+    pub(crate) fn double_point(&self, p: DVec3) -> DVec3 {
+        self.forward.transform_point3(p)
     }
 
     /// Transforms a vector from object space to the parent space.
     pub(crate) fn vector(&self, v: DVec3) -> Vec3 {
-        self.forward.transform_vector3(v).as_vec3()
+        self.double_vector(v).as_vec3()
+    }
+
+    /// Like [`ObjectTransform::vector`], in double precision.
+    pub(crate) fn double_vector(&self, v: DVec3) -> DVec3 {
+        self.forward.transform_vector3(v)
     }
 
     /// Transforms a normal from object space to the parent space, and normalises it.

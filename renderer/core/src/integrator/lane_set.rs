@@ -15,6 +15,11 @@ impl LaneSet {
         LaneSet((0..COLUMN_LEN).map(|lane| u32::from(mask[lane]) << lane).sum())
     }
 
+    /// Returns a bit for each lane.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
     pub fn insert(&mut self, lane: usize) {
         self.0 |= 1 << lane;
     }

@@ -5,6 +5,8 @@
 //! multiple importance sampling: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
 
 mod area;
+mod area_light_columns;
+mod disk_light;
 mod distant;
 mod environment;
 mod environment_columns;
@@ -27,6 +29,7 @@ use lightbound_math::{Aabb, Vec2, Vec3};
 
 pub(crate) use area::FAR_OFFSET_ULPS;
 pub use area::{AreaLight, EmissionImage, EmitterPoint};
+pub use area_light_columns::AreaLightColumns;
 pub use distant::DistantLight;
 pub use environment::{
     CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
@@ -42,7 +45,6 @@ pub use point::{Falloff, PointLight, SpotLight};
 pub use portal::PortalLight;
 pub use projection::ProjectionLight;
 pub use sky::Sky;
-pub use triangle_light::TriangleLightColumns;
 
 /// Incident light at a point, sampled by [`Light::sample_li`].
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,11 @@
-//! Triangle lights: sampling of a single light, and of groups in SIMD registers.
-//!
-//! The SIMD loop calls the functions for a single light, so results are bit-identical.
+//! Triangles as lights: sampling of a single light.
 
-use super::LightColumns;
 use super::area::{AreaLight, EmitterSample, SurfaceEmission};
-use crate::geometry::InteractionColumns;
-use fearless_simd::{Level, Simd, dispatch};
+use super::area_light_columns::ColumnEmitter;
 use glam::BVec2;
 use lightbound_math::sampling::SphericalTriangle;
 use lightbound_math::sampling::warp::uniform_triangle;
-use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2, Vec3};
+use lightbound_math::{Column, Columns, Vec2, Vec3};
 use std::ops::RangeInclusive;
 
 /// Solid angles, sr, of triangles whose directions are sampled uniformly; other triangles are
@@ -76,97 +72,55 @@ impl TriangleLight {
     }
 }
 
-/// The triangle lights that are sampled at a group of shading points, in columns.
+/// The triangles of a group of lanes.
 #[derive(Default)]
-pub struct TriangleLightColumns {
+pub(super) struct TriangleColumns {
     vertices: [Columns<3>; 3],
     n: Columns<3>,
     facing: Columns<3>,
     inverse_area: Column,
-    le: Columns<3>,
-    offset: Column,
-    /// [`SurfaceEmission::side`] and [`SurfaceEmission::two_sided`].
-    sides: Columns<2>,
 }
 
-impl TriangleLightColumns {
-    /// Sets the light of a lane. Returns `false` if the light is not a triangle or has an alpha
-    /// mask. `front` restricts a two-sided light to one side, as in [`AreaLight::sample_side`].
+impl ColumnEmitter for TriangleLight {
+    type Columns = TriangleColumns;
+
     #[inline]
-    pub fn set(&mut self, lane: usize, light: &AreaLight, front: Option<bool>) -> bool {
-        let Some((triangle, emission)) = light.triangle(front) else { return false };
-        for i in 0..3 {
-            self.vertices[i].set(lane, triangle.vertices[i]);
-        }
-        self.n.set(lane, triangle.n);
-        self.facing.set(lane, triangle.facing);
-        self.inverse_area[lane] = triangle.inverse_area;
-        self.le.set(lane, emission.le);
-        self.offset[lane] = emission.offset;
-        self.sides.set(lane, [emission.side, f32::from(u8::from(emission.two_sided))]);
-        true
+    fn find(light: &AreaLight, front: Option<bool>) -> Option<(&TriangleLight, SurfaceEmission)> {
+        light.triangle(front)
     }
 
-    /// Samples the light of each lane at the shading point of that lane, with random numbers `u`.
-    /// `probability` are the probabilities of selecting the lights.
-    pub fn sample(
-        &self,
-        points: &InteractionColumns,
-        u: &Columns<2>,
-        probability: &Column,
-        samples: &mut LightColumns,
-    ) {
-        dispatch!(Level::new(), simd => self.sample_lanes(simd, points, u, probability, samples));
+    #[inline]
+    fn set(&self, lane: usize, columns: &mut TriangleColumns) {
+        for i in 0..3 {
+            columns.vertices[i].set(lane, self.vertices[i]);
+        }
+        columns.n.set(lane, self.n);
+        columns.facing.set(lane, self.facing);
+        columns.inverse_area[lane] = self.inverse_area;
     }
 
     #[inline(always)]
-    fn sample_lanes<S: Simd>(
-        &self,
-        _: S,
-        points: &InteractionColumns,
-        u: &Columns<2>,
-        probability: &Column,
-        samples: &mut LightColumns,
-    ) {
-        for (lane, probability) in probability.iter().enumerate() {
-            let triangle = TriangleLight {
-                vertices: [
-                    self.vertices[0].get(lane),
-                    self.vertices[1].get(lane),
-                    self.vertices[2].get(lane),
-                ],
-                n: self.n.get(lane),
-                facing: self.facing.get(lane),
-                inverse_area: self.inverse_area[lane],
-            };
-            let [side, two_sided]: [f32; 2] = self.sides.get(lane);
-            let emission = SurfaceEmission {
-                le: self.le.get(lane),
-                offset: self.offset[lane],
-                side,
-                two_sided: two_sided != 0.0,
-            };
-            let p = points.p.get(lane);
-            let sample = triangle.sample(p, u.get(lane));
-            let (radiance, target) = emission.incident(p, &sample);
-            samples.wi.set(lane, sample.wi);
-            samples.local.set(lane, points.frame(lane).local_direction(sample.wi));
-            samples.target.set(lane, target);
-            samples.radiance.set(lane, radiance);
-            samples.pdf[lane] = probability * sample.pdf;
+    fn get(columns: &TriangleColumns, lane: usize) -> TriangleLight {
+        let [p0, p1, p2] = &columns.vertices;
+        TriangleLight {
+            vertices: [p0.get(lane), p1.get(lane), p2.get(lane)],
+            n: columns.n.get(lane),
+            facing: columns.facing.get(lane),
+            inverse_area: columns.inverse_area[lane],
         }
-        samples.shadow_tmax = [1.0; COLUMN_LEN];
-        samples.delta = 0;
+    }
+
+    #[inline(always)]
+    fn sample(&self, from: Vec3, u: Vec2) -> EmitterSample {
+        TriangleLight::sample(self, from, u)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Light;
-    use super::super::testing::{primitive, surfaces, triangle};
+    use super::super::testing::{primitive, triangle};
     use super::*;
     use lightbound_math::sampling::testing::points;
-    use lightbound_math::{Frame, vec3};
 
     #[test]
     fn near_triangles_are_sampled_by_solid_angle_and_others_by_area() {
@@ -193,69 +147,5 @@ mod tests {
             let is_exact = (mean / solid_angle - 1.0).abs() < 2e-3;
             assert!(is_exact || below < 0.01, "{below}: {mean} {solid_angle}");
         }
-    }
-
-    #[test]
-    fn samples_of_groups_equal_single_samples() {
-        let mut lights = Vec::new();
-        for (name, primitive, _) in surfaces() {
-            for (flip, two_sided) in [(false, false), (true, false), (false, true), (true, true)] {
-                let light = AreaLight::new(
-                    &crate::geometry::Primitive { flip, ..primitive.clone() },
-                    0,
-                    vec3(1.0, 2.0, 3.0),
-                    two_sided,
-                );
-                lights.push((name, light));
-            }
-        }
-        let (mut columns, mut surfaces) =
-            (TriangleLightColumns::default(), InteractionColumns::default());
-        let (mut samples, mut u_columns) = (LightColumns::default(), Columns::ZERO);
-        let frame = Frame::from_normal(vec3(0.6, 0.0, 0.8));
-        for (axis, columns) in [frame.t, frame.b, frame.n].into_iter().zip(&mut surfaces.frame) {
-            *columns = Columns::splat(axis.into());
-        }
-        let probability = std::array::from_fn(|lane| 0.25 + lane as f32);
-        let (mut computed, mut black) = (0, 0);
-        let points: Vec<_> = points(4000, 1).zip(points(4000, 2)).collect();
-        for (k, points) in points.chunks(COLUMN_LEN).enumerate() {
-            let mut expected = [None; COLUMN_LEN];
-            for (lane, &(u, at)) in points.iter().enumerate() {
-                let i = k * COLUMN_LEN + lane;
-                let (name, light) = &lights[i % lights.len()];
-                let front = [None, Some(true), Some(false)][i / lights.len() % 3]
-                    .filter(|_| light.is_two_sided());
-                let p = vec3(4.0 * at.x - 2.0, u.y, 4.0 * at.y);
-                u_columns.set(lane, u);
-                surfaces.p.set(lane, p);
-                let is_triangle = name.starts_with("triangle");
-                assert_eq!(columns.set(lane, light, front), is_triangle, "{name}");
-                expected[lane] = is_triangle.then(|| match front {
-                    None => light.sample_li(p, u),
-                    Some(front) => light.sample_side(p, u, front),
-                });
-            }
-            columns.sample(&surfaces, &u_columns, &probability, &mut samples);
-            for (lane, expected) in expected.into_iter().enumerate() {
-                let Some(expected) = expected else { continue };
-                let (radiance, pdf): (Vec3, f32) = (samples.radiance.get(lane), samples.pdf[lane]);
-                if let Some(light) = expected {
-                    let local = frame.local_direction(light.wi);
-                    assert_eq!((radiance, pdf), (light.radiance, probability[lane] * light.pdf));
-                    assert_eq!(samples.wi.get::<Vec3>(lane), light.wi);
-                    assert_eq!(samples.local.get::<Vec3>(lane), local);
-                    assert_eq!(Some(samples.target.get(lane)), light.target);
-                    assert_eq!((samples.shadow_tmax[lane], samples.delta), (1.0, 0));
-                } else {
-                    assert_eq!(radiance, Vec3::ZERO);
-                }
-                (computed, black) = (computed + 1, black + usize::from(expected.is_none()));
-            }
-        }
-        assert!(
-            computed > 800 && black > 200 && black < computed / 2 + 200,
-            "{black} of {computed} samples are black"
-        );
     }
 }

@@ -19,16 +19,12 @@ const MIN_COSINE: f32 = 1.0 / 4096.0;
 /// Samples a uniform point on the closed unit disk, by the concentric map of Shirley & Chiu 1997.
 #[inline]
 pub fn uniform_disk(u: Vec2) -> Vec2 {
+    // Selections instead of branches, for loops over SIMD lanes.
     let (a, b) = (2.0 * u.x - 1.0, 2.0 * u.y - 1.0);
-    if a.abs() > b.abs() {
-        let (sin, cos) = sin_cos_octant(b / a);
-        vec2(a * cos, a * sin)
-    } else if b != 0.0 {
-        let (sin, cos) = sin_cos_octant(a / b);
-        vec2(b * sin, b * cos)
-    } else {
-        Vec2::ZERO
-    }
+    let is_wide = a.abs() > b.abs();
+    let (r, other) = if is_wide { (a, b) } else { (b, a) };
+    let (sin, cos) = sin_cos_octant(other / if r == 0.0 { 1.0 } else { r });
+    if is_wide { vec2(r * cos, r * sin) } else { vec2(r * sin, r * cos) }
 }
 
 /// Returns the sine and cosine of t π/4 for |t| ≤ 1, with an error of about 10⁻⁷.

@@ -58,7 +58,7 @@ use super::{Counts, Integrator, LightTreeStats, TrainingStats, Worker};
 use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, TriangleColumns};
 use crate::integrator::IntegratorError;
-use crate::light::{LightColumns, TriangleLightColumns};
+use crate::light::{AreaLightColumns, LightColumns};
 use crate::material::{Material, ShaderBinding};
 use crate::medium::Medium;
 use crate::render::RenderOptions;
@@ -161,7 +161,7 @@ struct Wavefront<'a> {
     receivers: Vec<Receiver>,
     /// Buffers of the stages.
     hit_triangles: TriangleColumns,
-    triangle_lights: TriangleLightColumns,
+    area_lights: AreaLightColumns,
     light_samples: LightColumns,
     direct_light: DirectLight,
     /// Directions in the shader's frame, with their BSDF values.
@@ -422,7 +422,7 @@ impl<'a> Wavefront<'a> {
             vertex_kind: VertexKind::Surface,
             receivers: Vec::new(),
             hit_triangles: TriangleColumns::EMPTY,
-            triangle_lights: TriangleLightColumns::default(),
+            area_lights: AreaLightColumns::default(),
             light_samples: LightColumns::default(),
             direct_light: DirectLight::default(),
             wi: Columns::ZERO,

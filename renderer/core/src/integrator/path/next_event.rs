@@ -169,7 +169,8 @@ impl<'a> Wavefront<'a> {
         let [pick, u, v, pick_low] = &vertices.light_u.0;
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
         let mut probability = [0.0; COLUMN_LEN];
-        let (mut triangles, mut environment) = (LaneSet::NONE, None);
+        let mut environment = None;
+        self.area_lights.clear();
         let mut parts = [None; COLUMN_LEN];
         for lane in vertices.active.iter() {
             let row = group * COLUMN_LEN + lane;
@@ -187,9 +188,7 @@ impl<'a> Wavefront<'a> {
                 vertices.light_group[lane] = self.scene.lights.groups().of(choice.light);
             }
             let area_light = self.light_picker.area_light(&choice);
-            if area_light.is_some_and(|(light, front)| self.triangle_lights.set(lane, light, front))
-            {
-                triangles.insert(lane);
+            if area_light.is_some_and(|(light, front)| self.area_lights.set(lane, light, front)) {
                 continue;
             }
             if let Some((light, part)) = self.light_picker.environment(&choice) {
@@ -209,20 +208,9 @@ impl<'a> Wavefront<'a> {
             }
         }
         let (surface, u) = (&vertices.surface, Columns([*u, *v]));
-        // Without a copy if possible: other lanes get density 0, since their probabilities are 0.
-        if !triangles.is_empty() {
-            let samples = if triangles == vertices.active {
-                &mut vertices.light
-            } else {
-                &mut self.light_samples
-            };
-            self.triangle_lights.sample(surface, &u, &probability, samples);
-            if triangles != vertices.active {
-                triangles
-                    .iter()
-                    .for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
-            }
-        }
+        // Other lanes get density 0, since their probabilities are 0.
+        let active = vertices.active.bits();
+        self.area_lights.sample(surface, &u, &probability, active, &mut vertices.light);
         if let Some((light, lanes)) = environment {
             let samples = &mut self.light_samples;
             if parts.iter().any(Option::is_some) {

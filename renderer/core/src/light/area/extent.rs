@@ -61,7 +61,10 @@ impl AreaLight {
                 let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
                 (pad(Aabb::around(positions)), cone)
             }
-            EmitterShape::Disk(disk) => (disk.extent(lo, hi), Cone::from_direction(disk.normal())),
+            EmitterShape::Disk(emitter) => {
+                let disk = &emitter.disk;
+                (disk.extent(lo, hi), Cone::from_direction(disk.normal()))
+            }
             EmitterShape::Sphere { sphere, .. } => {
                 let (bounds, normals) = sphere.extent(lo, hi);
                 (bounds, Cone::around_hull(normals.into_iter()))

@@ -22,6 +22,7 @@ pub(super) use emission::{EmitterSample, SurfaceEmission};
 pub use extent::EmitterPoint;
 pub use image::EmissionImage;
 
+use super::disk_light::DiskLight;
 use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
 use crate::geometry::{
@@ -61,8 +62,16 @@ enum EmitterShape {
     Triangle(TriangleLight),
     Patch(Box<BilinearMesh>),
     Sphere { sphere: Box<Sphere>, full: Option<FullSphere> },
-    Disk(Box<Disk>),
+    Disk(Box<DiskEmitter>),
     Cylinder(Box<Cylinder>),
+}
+
+/// A disk, ring or sector.
+#[derive(Clone, Debug)]
+struct DiskEmitter {
+    disk: Disk,
+    /// `None` for rings and sectors.
+    full: Option<DiskLight>,
 }
 
 /// Textures over an element.
@@ -145,7 +154,12 @@ impl AreaLight {
                 let full = s.as_full_sphere().map(|(center, radius)| FullSphere { center, radius });
                 (EmitterShape::Sphere { sphere: Box::new(s.clone()), full }, s.magnitude())
             }
-            Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
+            Shape::Disk(d) => {
+                let (n, inverse_area) = (d.normal(), 1.0 / shape.area(element));
+                let full = d.full_frame().map(|frame| DiskLight { frame, n, inverse_area });
+                let emitter = DiskEmitter { disk: d.clone(), full };
+                (EmitterShape::Disk(Box::new(emitter)), d.magnitude())
+            }
             Shape::Cylinder(c) => (EmitterShape::Cylinder(Box::new(c.clone())), c.magnitude()),
             Shape::Curves(_) | Shape::Implicit(_) | Shape::Displaced(_) => {
                 unreachable!("these shapes never emit")
@@ -299,6 +313,16 @@ impl AreaLight {
         }
     }
 
+    /// Like [`AreaLight::triangle`], for a full disk.
+    pub(super) fn disk(&self, front: Option<bool>) -> Option<(&DiskLight, SurfaceEmission)> {
+        match (&self.shape, &self.textures) {
+            (EmitterShape::Disk(emitter), None) if !self.is_invisible => {
+                emitter.full.as_ref().map(|disk| (disk, self.emission(front)))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the incident light at `p` from a sampled point.
     fn sample(
         &self,
@@ -409,7 +433,13 @@ impl AreaLight {
                 let n = if at.ns.dot(at.ng) < 0.0 { -at.ng } else { at.ng };
                 (at.p, n, 1.0 / patch.patch(0).jacobian(u.x, u.y))
             }
-            EmitterShape::Disk(disk) => (disk.sample_area(u), disk.normal(), 1.0 / self.area),
+            EmitterShape::Disk(emitter) => match &emitter.full {
+                Some(full) => full.map(u),
+                None => {
+                    let disk = &emitter.disk;
+                    (disk.sample_area(u), disk.normal(), 1.0 / self.area)
+                }
+            },
             EmitterShape::Sphere { sphere, .. } => sphere.sample_area(u),
             EmitterShape::Cylinder(cylinder) => cylinder.sample_area(u),
         }

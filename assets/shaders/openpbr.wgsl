@@ -452,12 +452,13 @@ fn turned(w: vec3f, angle: f32) -> vec3f {
     return w;
 }
 
-/// The frame of the coat is that of the surface after half a turn that exchanges the normals, after a
-/// change of the sign of z if the coat is seen from behind, and after its rotation.
+/// Whether the coat's normal differs from that of the surface.
 fn is_tilted(m: Material) -> bool {
     return m.geometry_coat_normal.x != 0.0 || m.geometry_coat_normal.y != 0.0;
 }
 
+/// Rotates by 180° about the bisector of both normals, which swaps them. The x axis is reversed, too,
+/// which does not matter, since facets are symmetric.
 fn half_turn(w: vec3f, m: Material) -> vec3f {
     let n = m.geometry_coat_normal;
     let upper = select(-n, n, n.z > 0.0) * inverseSqrt(max(dot(n, n), 1e-12));
@@ -473,6 +474,7 @@ fn coat_side(o: vec3f, m: Material) -> f32 {
     return 1.0;
 }
 
+/// A direction in the frame of the coat, which is mirrored if it is seen from behind.
 fn to_coat(w: vec3f, side: f32, m: Material) -> vec3f {
     var v = w;
     if is_tilted(m) {
@@ -785,7 +787,8 @@ struct Lobes {
     transmitted: f32,
 }
 
-/// For a view direction that is above the surface.
+/// Relative probabilities for the view direction o, which is not turned by `geometry_rotation`, and
+/// what it sees of the base.
 fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
     var p: Lobes;
     var e = 0.0;
@@ -794,9 +797,16 @@ fn lobes(b: Base, o: vec3f, m: Material) -> Lobes {
         if b.inside || has_film(m) {
             e = dielectric_albedo(b, m);
         }
-        let metal = m.specular_weight * (largest(b.metal.f0) * b.facets.a + b.facets.b);
+        e = min(e, 1.0);
+        // The fit is 0 for some directions if metal is black and smooth, but the lobe is not.
+        var mirror = largest(b.metal.f0) * b.facets.a + b.facets.b;
+        if has_film(m) {
+            mirror = largest(reflectance(b.facets.cosine, b, m).metal);
+        }
+        let metal = m.specular_weight * max(mirror, 0.02);
         let clear = m.transmission_weight * (1.0 - e) * largest(transmittance(b, m));
-        p.base = mix(largest(m.specular_color) * e + clear, metal, m.base_metalness);
+        let tint = select(largest(m.specular_color), 1.0, b.inside);
+        p.base = mix(tint * e + clear, metal, m.base_metalness);
     }
     let opaque = (1.0 - m.base_metalness) * (1.0 - m.transmission_weight) * (1.0 - e);
     let subsurface = m.subsurface_weight * largest(m.subsurface_color);
@@ -969,8 +979,8 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let o = turned(side * wo, m.geometry_rotation);
     let b = base(o, side, m);
     let p = lobes(b, side * wo, m);
-    // u.x selects the lobe, then is remapped to [0, 1) for reuse. After rounding, it may select one
-    // after the last: metal has none but that of the base.
+    // u.x selects the lobe, then is remapped to [0, 1) for reuse. Rounding can place x past the last
+    // lobe. Pure metal has no diffuse lobe to fall back to, so the base is chosen.
     let x = u.x * total(p);
     let after_coat = p.base + p.coat;
     let after_fuzz = after_coat + p.fuzz;

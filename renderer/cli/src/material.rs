@@ -87,9 +87,8 @@ pub fn missing_images<'a>(
     missing.map(|image| Warning {
         location: image.location.clone(),
         message: format!("the image {} does not exist", image.file),
-        fallback:
-            "none: scenes with the material cannot be loaded; its path is relative to the document"
-                .into(),
+        fallback: "scenes with the material cannot be loaded; paths are relative to the document"
+            .into(),
     })
 }
 

@@ -240,7 +240,8 @@ pub fn check_images(path: &Path, diagnostics: &mut Diagnostics) -> Result<(), Sc
                 path.display(),
                 file.display()
             );
-            let fallback = "it renders only without the image; keep the files of an asset together";
+            let fallback =
+                "rendering fails if a material uses it; keep the files of an asset together";
             diagnostics.warn(None, message, fallback)?;
         }
     }

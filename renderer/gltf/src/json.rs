@@ -58,13 +58,13 @@ fn in_json_terms(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once("expected ") else {
         return message.to_owned();
     };
-    let (ty, place) = expected.split_once(" at line ").unwrap_or((expected, ""));
+    let (ty, place) = expected.find(" at line ").map_or((expected, ""), |at| expected.split_at(at));
     let name = match TYPES.iter().find(|(rust, _)| ty == *rust) {
         Some((_, name)) => name,
         None if ty.starts_with("struct ") => "an object",
         None => return message.to_owned(),
     };
-    format!("{found}expected {name} at line {place}")
+    format!("{found}expected {name}{place}")
 }
 
 #[cfg(test)]

@@ -10,20 +10,20 @@
 use crate::ir::function::{Block, Def, Function, If, Stmt, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The most operations between two ifs that are visited, so that the pass takes linear time.
-const MAX_VISITED: usize = 1000;
+/// Maximum number of operations to move for an if; keeps the pass linear.
+const MAX_MOVED: usize = 1000;
 
 /// Runs the pass. Preserves all values.
 pub fn run(function: &Function) -> Function {
     let mut body = function.body.clone();
-    Fusion { function, places: vec![None; function.len()], blocks: 0 }.block(&mut body);
+    Fusion { function, sites: vec![None; function.len()], blocks: 0 }.block(&mut body);
     Function { body, ..function.clone() }
 }
 
 /// Where a block defines a value: in the statement at an index, or in an operation that moved before
 /// that statement.
 #[derive(Clone, Copy)]
-struct Place {
+struct DefinitionSite {
     block: u32,
     index: usize,
     has_moved: bool,
@@ -37,7 +37,7 @@ struct Slot {
 
 struct Fusion<'a> {
     function: &'a Function,
-    places: Vec<Option<Place>>,
+    sites: Vec<Option<DefinitionSite>>,
     /// Number of blocks so far.
     blocks: u32,
 }
@@ -91,7 +91,8 @@ impl Fusion<'_> {
 
     fn define(&mut self, values: &[Value], index: usize, has_moved: bool) {
         for value in values {
-            self.places[value.index()] = Some(Place { block: self.blocks, index, has_moved });
+            self.sites[value.index()] =
+                Some(DefinitionSite { block: self.blocks, index, has_moved });
         }
     }
 
@@ -127,21 +128,21 @@ impl Fusion<'_> {
         add_uses(self.function, &second.then, &mut work);
         add_uses(self.function, &second.otherwise, &mut work);
         while let Some(value) = work.pop() {
-            let Some(place) = self.places[value.index()] else { continue };
-            if place.block != self.blocks
-                || place.index < first
-                || (place.index == first && place.has_moved)
-                || needed.contains(&place.index)
+            let Some(site) = self.sites[value.index()] else { continue };
+            if site.block != self.blocks
+                || site.index < first
+                || (site.index == first && site.has_moved)
+                || needed.contains(&site.index)
             {
                 continue;
             }
-            if place.has_moved
-                || !matches!(slots[place.index].stmt, Some(Stmt::Op(_)))
-                || needed.len() == MAX_VISITED
+            if site.has_moved
+                || !matches!(slots[site.index].stmt, Some(Stmt::Op(_)))
+                || needed.len() == MAX_MOVED
             {
                 return None;
             }
-            needed.insert(place.index);
+            needed.insert(site.index);
             if let Some((_, args)) = self.function.operation(value) {
                 work.extend(args);
             }

@@ -30,7 +30,6 @@ pub(super) trait ColumnEmitter: Sized {
 }
 
 /// Lights of one kind that are sampled at a group of shading points, in columns.
-#[derive(Default)]
 struct EmitterColumns<E: ColumnEmitter> {
     shapes: E::Columns,
     le: Columns<3>,
@@ -39,6 +38,18 @@ struct EmitterColumns<E: ColumnEmitter> {
     sides: Columns<2>,
     /// Lanes that have a light.
     lanes: u32,
+}
+
+impl<E: ColumnEmitter> Default for EmitterColumns<E> {
+    fn default() -> EmitterColumns<E> {
+        EmitterColumns {
+            shapes: E::Columns::default(),
+            le: Columns::default(),
+            offset: [0.0; COLUMN_LEN],
+            sides: Columns::default(),
+            lanes: 0,
+        }
+    }
 }
 
 impl<E: ColumnEmitter> EmitterColumns<E> {

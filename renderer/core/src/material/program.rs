@@ -66,6 +66,11 @@ pub enum ProgramError {
 }
 
 impl Program {
+    /// The members of `Material`, whose words are the material parameters.
+    pub fn members(&self) -> &[Parameter] {
+        self.shader.members()
+    }
+
     /// Number of words of a surface point.
     pub const SURFACE_WORDS: usize = 11;
 

@@ -8,8 +8,8 @@ use crate::values::{Term, Type};
 /// that neighbouring floats are hundreds of cells of the noise apart.
 const OCTAVES: [f64; 2] = [0.0, 32.0];
 
-/// Octaves within their limits: a constant is clamped, with a warning, and a parameter gets them as
-/// its range.
+/// Octaves within their limits: a constant is clamped, with a warning, a parameter gets them as its
+/// range, and what nodes compute is clamped.
 pub(super) fn limited(g: &mut Graph, node: Id, term: Term) -> Term {
     let [low, high] = OCTAVES;
     let document = g.document;
@@ -17,10 +17,8 @@ pub(super) fn limited(g: &mut Graph, node: Id, term: Term) -> Term {
     let clamp = |g: &mut Graph, x: f64| {
         let clamped = x.clamp(low, high);
         if clamped != x {
-            let message = format!(
-                "{} has {x} octaves, but {low} to {high} are possible",
-                document.label(node)
-            );
+            let label = document.label(node);
+            let message = format!("the octaves of {label} must be from {low} to {high}, not {x}");
             g.warn(at, message, clamped.to_string());
         }
         Term::constant(Type::Integer, &[clamped])
@@ -29,8 +27,11 @@ pub(super) fn limited(g: &mut Graph, node: Id, term: Term) -> Term {
         return clamp(g, x);
     }
     let named = |name: &str| term.text.strip_prefix("m.") == Some(name);
-    let parameter = g.parameters.iter().position(|p| named(&p.name) && p.range.is_none());
-    if let Some(i) = parameter
+    let Some(i) = g.parameters.iter().position(|p| named(&p.name)) else {
+        let text = format!("clamp({term}, {low}, {high})");
+        return Term { text, ..term };
+    };
+    if g.parameters[i].range.is_none()
         && let Some(x) = g.parameters[i].default.number()
     {
         g.parameters[i].default = clamp(g, x);

@@ -60,7 +60,11 @@ pub(super) fn check_mode(g: &mut Graph, scope: Scope, node: Id) -> Result<(), Er
     let mode = g.input(scope, node, name, Type::Integer)?.and_then(|term| term.number());
     if let Some(mode) = mode.filter(|mode| !(0.0..=*max).contains(mode)) {
         let at = g.document.input(node, name).expect("it has a value");
-        g.warn(at, format!("\"{name}\" is {mode}, but it goes from 0 to {max}"), *fallback);
+        g.warn(
+            at,
+            format!("\"{name}\" is {mode}, but must be an integer from 0 to {max}"),
+            *fallback,
+        );
     }
     Ok(())
 }

@@ -188,7 +188,7 @@ impl SceneProgram {
             if is_off {
                 // No dispersion.
             } else if !(abbe_number > 0.0 && abbe_number.is_finite()) {
-                let message = "the Abbe number of a material is not a number above 0";
+                let message = "the Abbe number of a material must be positive";
                 properties.problems.push([message, "no dispersion"]);
             } else {
                 let (glass, warning) = (*glass, warning.clone());

@@ -105,13 +105,7 @@ struct MxIndex {
 // The index of metal by its colours at normal incidence and at the edge: Gulbrandsen 2014, *Artist
 // friendly metallic Fresnel*.
 fn mx_artistic_index(reflectivity: vec3f, edge: vec3f) -> MxIndex {
-    let r = clamp(reflectivity, vec3f(0.0), vec3f(0.99));
-    let root = sqrt(r);
-    let n = mix((1.0 + root) / (1.0 - root), (1.0 - r) / (1.0 + r), edge);
-    let above = n + 1.0;
-    let below = n - 1.0;
-    let k2 = (above * above * r - below * below) / (1.0 - r);
-    return MxIndex(n, sqrt(max(k2, vec3f(0.0))));
+    return MxIndex(mx_artistic_ior(reflectivity, edge), mx_artistic_extinction(reflectivity, edge));
 }
 
 // Schlick's F with a tint at 82° (Kutz, Hašan and Edmondson 2021).

@@ -161,9 +161,13 @@ fn lobes(wo: vec3f, m: Material) -> MxLobes {
         let fresnel = mx_boundary_fresnel(d.cosine_o, m.ior, d.inside, mx_no_film());
         e = select(e, fresnel.x, d.inside);
     }
+    e = min(e, 1.0);
+    // Films reflect more than the fits, and those may be 0 for smooth facets, but their lobes are not.
+    let least = select(0.02, 0.1, m.iridescence > 0.0);
     let dielectric = 1.0 - m.metallic;
     let largest = mx_largest(m.base_color);
-    p.base = dielectric * e + m.metallic * (largest * f.a + f.b);
+    p.base = dielectric * max(e, least * max(m.specular, m.iridescence))
+        + m.metallic * max(largest * f.a + f.b, least);
     if m.transmission > 0.0 {
         p.refracted_alpha = p.base_alpha;
         let share = mx_refracted_share(e, p.refracted_alpha);
@@ -171,7 +175,7 @@ fn lobes(wo: vec3f, m: Material) -> MxLobes {
     }
     let sheen = mx_largest(m.sheen_color);
     p.diffuse = dielectric * (1.0 - m.transmission) * (1.0 - e) * largest
-        + sheen * mx_sheen_albedo(d.cosine_o, m.sheen_roughness * m.sheen_roughness);
+        + sheen * min(mx_sheen_albedo(d.cosine_o, m.sheen_roughness * m.sheen_roughness), 1.0);
     if m.clearcoat > 0.0 {
         p.coat_normal = m.clearcoat_normal;
         p.coat_alpha = coat_alpha(m);

@@ -38,7 +38,8 @@ fn mx_is_tilted(normal: vec3f) -> bool {
     return normal.x != 0.0 || normal.y != 0.0;
 }
 
-// Half a turn that exchanges a normal and the z axis.
+// Rotates by 180° about the bisector of a normal and the z axis, which swaps them. The x axis is
+// reversed, too, which does not matter, since facets are symmetric.
 fn mx_half_turn(w: vec3f, normal: vec3f) -> vec3f {
     let n = select(-normal, normal, normal.z > 0.0) * inverseSqrt(max(dot(normal, normal), 1e-12));
     let middle = vec3f(n.xy, n.z + 1.0);
@@ -93,8 +94,8 @@ fn mx_wall_fresnel(f: vec3f) -> vec3f {
     return 2.0 * f / (1.0 + f);
 }
 
-// Light that passes the facets of a volume's boundary, or of a wall, which is as if it reflected light
-// on the other side. What facets with this weight reflect does not pass.
+// Transmission through a rough boundary, or through a thin wall, whose transmission lobe is its
+// reflection lobe mirrored to the other side. What facets with this weight reflect does not pass.
 fn mx_transmission(
     d: MxDirections,
     weight: f32,
@@ -119,8 +120,8 @@ fn mx_transmission(
     return (1.0 - reflected) * r.lobe;
 }
 
-// The share of light that facets refract if those that face the normal reflect this much: rough ones
-// refract some even then.
+// The share of light that facets refract if those that face the normal reflect this much. Facets that
+// are tilted away from total reflection still refract.
 fn mx_refracted_share(reflected: f32, alpha: vec2f) -> f32 {
     return max(1.0 - reflected, 0.5 * max(alpha.x, alpha.y) + 1e-3);
 }
@@ -235,7 +236,8 @@ fn mx_lobes_sample(u: vec2f, wo: vec3f, p: MxLobes) -> vec3f {
         } else if p.base_angle != 0.0 {
             i = mx_rotated(i, -p.base_angle);
         }
-        // Otherwise, the density is 0 on the other side.
+        // Invalid directions need no marking if nothing is scattered to the other side: their density
+        // is 0.
         if p.refracted > 0.0 || p.transmitted > 0.0 || p.coat > 0.0 {
             i = select(vec3f(1.0, 0.0, 0.0), i, valid);
         }

@@ -52,7 +52,7 @@ struct Material {
     /// Distance in which a volume has this colour; 0 colours light at the surface.
     /// range: [0, inf), default: 0
     transmission_depth: f32,
-    /// Roughness that transmitted light has more than what is reflected. range: [-1, 1], default: 0
+    /// Added to the roughness for transmitted light. range: [-1, 1], default: 0
     transmission_extra_roughness: f32,
     /// Share of the opaque base with the colour `subsurface_color`. range: [0, 1], default: 0
     subsurface: f32,
@@ -227,13 +227,17 @@ fn lobes(wo: vec3f, m: Material) -> MxLobes {
     let f = mx_facets(d, p.base_alpha);
     let fresnel = mx_boundary_fresnel(d.cosine_o, m.specular_IOR, d.inside, mx_no_film());
     let fit = mx_normal_reflectance(m.specular_IOR) * f.a + f.b;
-    let e = specular_weight(d.inside, m) * select(fit, max(fit, fresnel.x), d.inside);
+    let weight = specular_weight(d.inside, m);
+    let e = min(weight * select(fit, max(fit, fresnel.x), d.inside), 1.0);
+    // Films reflect more than the fits, and those may be 0 for smooth facets, but their lobes are not.
+    let least = select(0.02, 0.1, m.thin_film_thickness > 0.0);
     let dielectric = 1.0 - m.metalness;
     if has_specular(m) {
-        p.base = dielectric * e * mx_largest(specular_tint(d.inside, m));
+        let tint = mx_largest(specular_tint(d.inside, m));
+        p.base = dielectric * tint * max(e, least * weight);
     }
     if m.metalness > 0.0 {
-        p.base += m.metalness * (m.base * mx_largest(m.base_color) * f.a + f.b);
+        p.base += m.metalness * max(m.base * mx_largest(m.base_color) * f.a + f.b, least);
     }
     if m.transmission > 0.0 {
         p.refracted_alpha = transmission_alpha(m);
@@ -243,7 +247,8 @@ fn lobes(wo: vec3f, m: Material) -> MxLobes {
     let opaque = dielectric * (1.0 - m.transmission) * (1.0 - e);
     let subsurface = m.subsurface * mx_largest(m.subsurface_color);
     let diffuse = (1.0 - m.subsurface) * m.base * mx_largest(m.base_color);
-    let sheen = m.sheen * mx_largest(m.sheen_color) * mx_sheen_albedo(d.cosine_o, m.sheen_roughness);
+    let sheen_albedo = min(mx_sheen_albedo(d.cosine_o, m.sheen_roughness), 1.0);
+    let sheen = m.sheen * mx_largest(m.sheen_color) * sheen_albedo;
     p.diffuse = opaque * (diffuse + select(subsurface, 0.0, m.thin_walled) + sheen);
     p.transmitted = opaque * select(0.0, subsurface, m.thin_walled);
     if m.coat > 0.0 {

@@ -10,10 +10,10 @@
 //!
 //! - Facets are Trowbridge–Reitz (GGX), with light that scatters between them, and Schlick's F. Metal
 //!   has the complex index of Gulbrandsen 2014.
-//! - What is transparent is smooth: its facets let pass what those of a dielectric do not reflect, and
-//!   from inside they reflect all else.
+//! - The transmitted lobe is smooth, whatever `roughness` is. From inside, the surface is a smooth
+//!   dielectric.
 //!
-//! What depends on the scene is not here: emission, and what is cut out. As in MaterialX, layers are
+//! What depends on the scene is not here: emission, and the opacity mask. As in MaterialX, layers are
 //! scaled by the albedo for the view direction and the mean of its channels, so that the BSDF is not
 //! reciprocal.
 
@@ -21,7 +21,7 @@ struct Material {
     /// Albedo of the diffuse base; reflectance of metal at normal incidence, and at the edge.
     /// range: [0, 1], default: 0.18
     diffuseColor: vec3f,
-    /// Whether `specularColor` counts, and not `metallic`. default: false
+    /// Whether to use `specularColor` instead of `metallic`. default: false
     useSpecularWorkflow: bool,
     /// Reflectance at normal incidence. range: [0, 1], default: 0
     specularColor: vec3f,
@@ -123,16 +123,17 @@ fn lobes(wo: vec3f, m: Material) -> MxLobes {
     let f = mx_facets(d, p.base_alpha);
     let dielectric = 1.0 - metalness(m);
     let largest = mx_largest(m.diffuseColor);
-    var e = mx_largest(f0(m)) * f.a + mx_largest(f90(m)) * f.b;
+    var e = min(mx_largest(f0(m)) * f.a + mx_largest(f90(m)) * f.b, 1.0);
     if m.transparency > 0.0 {
         let fresnel = mx_boundary_fresnel(d.cosine_o, m.ior, d.inside, mx_no_film());
         e = select(e, fresnel.x, d.inside);
-        p.base_alpha = select(p.base_alpha, vec2f(0.0), d.inside);
+        p.base_alpha = select(p.base_alpha, vec2f(0.0), d.inside && metalness(m) <= 0.0);
         p.refracted_alpha = vec2f(0.0);
         let share = mx_refracted_share(e, p.refracted_alpha);
         p.refracted = dielectric * m.transparency * share;
     }
-    p.base = dielectric * e + metalness(m) * (largest * f.a + f.b);
+    // Fits may be 0 for smooth facets, but their lobes are not.
+    p.base = dielectric * max(e, 0.02) + metalness(m) * max(largest * f.a + f.b, 0.02);
     p.diffuse = dielectric * (1.0 - m.transparency) * (1.0 - e) * largest;
     if m.clearcoat > 0.0 {
         p.coat_alpha = coat_alpha(m);

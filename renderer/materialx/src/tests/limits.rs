@@ -22,7 +22,7 @@ fn octaves_have_limits() {
     }
     for (octaves, used) in [("-1", "0"), ("1000000", "32")] {
         let expected = format!(
-            "3: <fractal2d> \"n\" has {octaves} octaves, but 0 to 32 are possible; fallback: {used}"
+            "3: the octaves of <fractal2d> \"n\" must be from 0 to 32, not {octaves}; fallback: {used}"
         );
         assert_eq!(warnings(&noise(octaves)), [expected]);
         let text = convert(&noise(octaves)).unwrap().text;
@@ -47,6 +47,19 @@ fn octaves_have_limits() {
         let detail = settable.iter().find(|p| p.name == "detail").unwrap();
         assert_eq!((detail.range, &detail.default), ([0.0, 32.0], &Some(vec![used])));
     }
+    // What nodes compute is clamped.
+    let computed = graph("5").replace(
+        "<fractal3d",
+        "<add name=\"a\" type=\"integer\"><input name=\"in1\" type=\"integer\" \
+         interfacename=\"detail\"/><input name=\"in2\" type=\"integer\" value=\"1000\"/></add>\
+         <fractal3d",
+    );
+    let computed = computed.replace(
+        "<input name=\"octaves\" type=\"integer\" interfacename=\"detail\"/>",
+        "<input name=\"octaves\" type=\"integer\" nodename=\"a\"/>",
+    );
+    let material = convert(&computed).unwrap();
+    assert!(material.text.contains("clamp(a, 0, 32)"), "{}", material.text);
 }
 
 #[test]
@@ -66,8 +79,9 @@ fn unknown_modes_of_opacity_are_warnings() {
             assert!(of_mode(mode).is_empty(), "{surface} {mode}");
         }
         for mode in [-1, 7] {
-            let expected =
-                format!("2: \"{name}\" is {mode}, but it goes from 0 to {max}; fallback: {used}");
+            let expected = format!(
+                "2: \"{name}\" is {mode}, but must be an integer from 0 to {max}; fallback: {used}"
+            );
             assert_eq!(of_mode(mode), [expected]);
         }
     }
@@ -93,7 +107,7 @@ fn abbe_numbers_are_above_0() {
         ("standard_surface", format!("{standard}=-40")),
         ("gltf_pbr", format!("{gltf}=-0.5")),
     ] {
-        let expected = "2: the Abbe number of a material is not a number above 0; fallback: no \
+        let expected = "2: the Abbe number of a material must be positive; fallback: no \
                         dispersion";
         assert_eq!(glass(surface, &given), [expected], "{given}");
     }

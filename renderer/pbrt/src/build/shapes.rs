@@ -398,11 +398,10 @@ impl Builder<'_> {
             if lacks.any(|shape| !shape.is_empty()) {
                 let name = &self.attributes.names()[id.index()];
                 let message = format!(
-                    "the area light of this \"{}\" reads the attribute \"{name}\" of vertices, which \
-                     it lacks",
+                    "this \"{}\" has no vertex attribute \"{name}\", which its area light reads",
                     entity.name
                 );
-                self.warn(entity, message, "1")?;
+                self.warn(entity, message, "the radiance is not scaled")?;
             }
         }
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.

@@ -135,7 +135,7 @@ pub enum PlyErrorKind {
     },
     /// A colour or an opacity that is an integer out of range.
     #[error(
-        "vertex {vertex} has the code {value} in the attribute \"{attribute}\", which are integers from 0 to {max}; export colours as uchar from 0 to 255, or as float from 0 to 1"
+        "vertex {vertex} has the value {value} for \"{attribute}\"; integer values must be between 0 and {max}; export colours as uchar from 0 to 255, or as float from 0 to 1"
     )]
     ColourCode {
         /// Name of the attribute.

@@ -270,10 +270,10 @@ fn codes_of_colours_out_of_range_are_errors() {
     let alpha = |ty| vec![(ty, "alpha")];
     let rgb = vec![("uchar", "red"), ("short", "green"), ("uchar", "blue")];
     for (properties, values, message) in [
-        (alpha("int"), ["0", "255", "256"], "vertex 2 has the code 256 in the attribute \"alpha\""),
-        (alpha("char"), ["0", "-1", "-2"], "vertex 1 has the code -1 in the attribute \"alpha\""),
+        (alpha("int"), ["0", "255", "256"], "vertex 2 has the value 256 for \"alpha\""),
+        (alpha("char"), ["0", "-1", "-2"], "vertex 1 has the value -1 for \"alpha\""),
         (alpha("char"), ["0", "1", "128"], "which are integers from 0 to 127; export colours as"),
-        (rgb, ["-7", "1", "2"], "vertex 0 has the code -7 in the attribute \"color\""),
+        (rgb, ["-7", "1", "2"], "vertex 0 has the value -7 for \"color\""),
     ] {
         let data = with_properties(&properties, values);
         let names = ["color", "alpha"].map(String::from);

@@ -149,7 +149,7 @@ fn shapes_without_the_attribute_cause_a_warning() {
         let found = diagnostics.warnings();
         assert_eq!(found.len(), warnings, "{shape}: {found:?}");
         for warning in found {
-            let expected = "reads the attribute \"glow\" of vertices, which it lacks";
+            let expected = "has no vertex attribute \"glow\", which its area light reads";
             assert!(warning.message.contains(expected), "{warning}");
             assert_eq!(warning.location.as_ref().unwrap().line, 3, "{warning}");
         }

@@ -80,7 +80,8 @@ impl<'a> BoundEvaluator<'a> {
     pub fn begin_cluster(&mut self, shader: usize, endpoints: &[Endpoints]) {
         let ports = &self.bounds.shaders[shader].kernels.common_ports;
         let cluster = self.cluster_buffers(shader).0;
-        // All, once: the precondition of bounds is on those that are not read, too.
+        // All, once: inputs that are not read keep those of the first cluster, which satisfy the
+        // precondition of the bounds.
         if !std::mem::replace(&mut cluster.has_boxes, true) {
             for (port, &endpoints) in (WO_PORT..).zip(endpoints) {
                 cluster.boxes.fill_interval(port, endpoints);

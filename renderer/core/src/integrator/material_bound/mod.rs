@@ -220,9 +220,15 @@ impl Kernels {
             versions().any(|version| version.reads(port))
                 || cluster.as_ref().is_some_and(|kernel: &BoundingKernel| kernel.reads(port))
         };
-        let ports = WO_PORT..general.point.inputs().len();
-        let is_wo = |port: usize| port < WO_PORT + DIRECTION_WORDS;
-        let common_ports = ports.filter(|&port| is_wo(port) || is_read(port)).collect();
+        let mut common_ports: Vec<usize> = (WO_PORT..WO_PORT + DIRECTION_WORDS).collect();
+        let mut first = WO_PORT + DIRECTION_WORDS;
+        for member in program.members() {
+            let ports = first..first + member.size;
+            first = ports.end;
+            // What is known of a vector, such as its length, holds for its components of one point.
+            let is_whole = member.fact.is_some() && ports.clone().any(is_read);
+            common_ports.extend(ports.filter(|&port| is_whole || is_read(port)));
+        }
         Ok(Kernels { regions, general, cluster, common_ports })
     }
 
@@ -423,7 +429,8 @@ impl<'a> KernelBuffers<'a> {
             (&mut self.bounding, &self.version.bounds)
         {
             *kernel = version;
-            // All, once: the precondition of bounds is on those that are not read, too.
+            // All, once: inputs that are not read keep the words of the first point, which satisfy the
+            // precondition of the bounds.
             if !std::mem::replace(&mut self.has_boxes, true) {
                 for (port, &word) in (WO_PORT..).zip(&self.common_words) {
                     boxes.fill(port, word);

@@ -315,6 +315,17 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         file: "openpbr",
+        set: &[
+            ("base_color", &[0.0]),
+            ("base_metalness", &[1.0]),
+            ("specular_roughness", &[0.2]),
+            ("thin_film_weight", &[1.0]),
+        ],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "openpbr",
         set: &[("base_weight", &[0.0]), ("fuzz_weight", &[1.0]), ("fuzz_roughness", &[0.2])],
         glossy: false,
         albedo: 1.0,
@@ -524,6 +535,29 @@ pub(super) const CASES: &[Case] = &[
         set: &[("metallic", &[0.0]), ("roughness", &[0.4]), ("transmission", &[0.8])],
         glossy: true,
         albedo: 1.02,
+    },
+    Case {
+        file: "gltf_pbr",
+        set: &[
+            ("base_color", &[0.0]),
+            ("metallic", &[0.0]),
+            ("roughness", &[0.2]),
+            ("specular_color", &[30.0]),
+            ("iridescence", &[1.0]),
+        ],
+        glossy: true,
+        albedo: 1.05,
+    },
+    Case {
+        file: "UsdPreviewSurface",
+        set: &[
+            ("useSpecularWorkflow", &[1.0]),
+            ("specularColor", &[1.0]),
+            ("diffuseColor", &[1.0]),
+            ("roughness", &[0.3]),
+        ],
+        glossy: true,
+        albedo: 1.05,
     },
     Case { file: "UsdPreviewSurface", set: &[], glossy: false, albedo: 0.5 },
     Case {

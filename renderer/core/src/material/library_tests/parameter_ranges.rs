@@ -1,12 +1,16 @@
 //! Tests of values at the endpoints of the ranges of parameters and random numbers.
 
 use super::{TestMaterial, random_directions, random_points};
-use lightbound_math::sampling::ONE_MINUS_EPSILON;
+use lightbound_math::sampling::{ONE_MINUS_EPSILON, hash};
 use lightbound_math::vec3;
 use lightbound_shader::Parameter;
 
+/// Random combinations of endpoints per shader.
+const MIXTURES: u32 = 40;
+
 /// Returns parameter sets at the endpoints of ranges: the unchanged parameters, each parameter at
-/// either endpoint with the others unchanged, and all parameters at their lower or upper endpoints.
+/// either endpoint with the others unchanged, all parameters at their lower or upper endpoints, and
+/// random combinations of endpoints and unchanged parameters.
 fn extreme_parameters(material: &TestMaterial) -> Vec<Vec<u32>> {
     let members = material.shader.members();
     let endpoint = |member: &Parameter, k: usize| {
@@ -25,7 +29,20 @@ fn extreme_parameters(material: &TestMaterial) -> Vec<Vec<u32>> {
         }
         first += member.size;
     }
-    all.into_iter().chain(extremes).collect()
+    all.extend(extremes);
+    for mixture in 0..MIXTURES {
+        let mut words = material.parameters.clone();
+        let mut first = 0;
+        for (index, member) in (0..).zip(members) {
+            let choice = hash(hash(0x717, mixture), index) % 3;
+            if let Some(bits) = (choice < 2).then(|| endpoint(member, choice as usize)).flatten() {
+                words[first..first + member.size].fill(bits);
+            }
+            first += member.size;
+        }
+        all.push(words);
+    }
+    all
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::functions::{needed, reads};
 use crate::graph::{Graph, Origin, Parameter, Scope};
 use crate::program::{Template, declaration};
 use crate::surfaces::{
-    DispersionInputs, EmissionInputs, Inputs, OpacityInputs, VolumeInputs, VolumeNames,
+    DispersionInputs, EmissionInputs, Inputs, OpacityInputs, VolumeInputs, VolumeNames, Wall,
 };
 use crate::textures::Texture;
 use crate::values::{Term, Type};
@@ -69,6 +69,8 @@ struct VolumeOperands {
     color: Operand,
     /// Scattering and its anisotropy.
     scattering: Option<[Operand; 2]>,
+    /// Whether there is none; `None` if that varies over the surface.
+    wall: Option<Operand>,
     warning: Warning,
 }
 
@@ -150,8 +152,13 @@ impl SceneProgram {
             let image = emission.image.clone();
             properties.emission = (radiance != [0.0; 3]).then_some(Emission { radiance, image });
         }
-        if let Some(volume) = &self.volume {
-            let number = |operand| value(operand)[0];
+        let number = |operand| value(operand)[0];
+        let is_wall = |volume: &VolumeOperands| match (volume.names.wall, volume.wall) {
+            (_, None) => false,
+            (Wall::Flag(_), Some(flag)) => number(flag) != 0.0,
+            (Wall::NoThickness(_), Some(thickness)) => number(thickness) == 0.0,
+        };
+        if let Some(volume) = self.volume.as_ref().filter(|volume| !is_wall(volume)) {
             let (depth, color) = (number(volume.depth), value(volume.color));
             let (scatter, anisotropy) = match volume.scattering {
                 None => (vec![0.0; 3], 0.0),
@@ -338,7 +345,7 @@ impl Builder<'_, '_> {
             let value = (*factor, Type::Float, *default);
             operands.push(self.operand((scope, node), value, has_prefix)?);
         }
-        let is_black = operands.iter().flatten().any(|&factor| self.is_zero(factor));
+        let is_black = operands.iter().flatten().any(|&factor| self.is_constant(factor, 0.0));
         let (term, statements, mut textures) =
             self.g.evaluate_isolated(|g| Inputs { g, scope, node }.color(name, default));
         let term = term?;
@@ -392,9 +399,19 @@ impl Builder<'_, '_> {
                 scatter.zip(anisotropy).map(|(scatter, anisotropy)| Some([scatter, anisotropy]))
             }
         };
-        let is_clear = depth.is_some_and(|depth| self.is_zero(depth));
+        let (wall, is_wall) = match names.wall {
+            Wall::Flag(name) => {
+                let flag = operand(name, Type::Boolean, 0.0)?;
+                (flag, flag.is_some_and(|flag| self.is_constant(flag, 1.0)))
+            }
+            Wall::NoThickness(name) => {
+                let thickness = operand(name, Type::Float, 0.0)?;
+                (thickness, thickness.is_some_and(|thickness| self.is_constant(thickness, 0.0)))
+            }
+        };
+        let is_clear = is_wall || depth.is_some_and(|depth| self.is_constant(depth, 0.0));
         if let (Some(depth), Some(color), Some(scattering)) = (depth, color, scattering) {
-            return Ok(Some(VolumeOperands { names, depth, color, scattering, warning }));
+            return Ok(Some(VolumeOperands { names, depth, color, scattering, wall, warning }));
         }
         if !is_clear {
             self.g.warn(at, "a volume that varies over the surface is not supported", fallback);
@@ -457,10 +474,10 @@ impl Builder<'_, '_> {
         Ok(None)
     }
 
-    /// Whether an operand is 0 unless the scene sets it.
-    fn is_zero(&self, operand: Operand) -> bool {
+    /// Whether an operand has this value unless the scene sets it.
+    fn is_constant(&self, operand: Operand, x: f64) -> bool {
         match operand {
-            Operand::Parameter(i) => self.constants[i].default.is(0.0),
+            Operand::Parameter(i) => self.constants[i].default.is(x),
             Operand::Computed(..) => false,
         }
     }

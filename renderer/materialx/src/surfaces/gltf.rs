@@ -1,6 +1,6 @@
 //! `gltf_pbr` as the shader of this name, which has the names of its inputs.
 
-use super::{Inputs, Surface, VolumeNames};
+use super::{Inputs, Surface, VolumeNames, Wall};
 use crate::error::Error;
 use crate::scene::GLTF_PBR;
 use crate::values::{Term, Type};
@@ -30,6 +30,7 @@ static ATTENUATION: VolumeNames = VolumeNames {
     color: "attenuation_color",
     scattering: None,
     colors_surface: false,
+    wall: Wall::NoThickness("thickness"),
 };
 
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
@@ -66,8 +67,10 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         values.push(("clearcoat_normal", i.coat_normal("clearcoat_normal", "normal")?));
     }
     let (mut dispersion, mut volume) = (None, None);
-    if !value(&values, "transmission").is(0.0) && !value(&values, "thickness").is(0.0) {
+    if !value(&values, "transmission").is(0.0) {
         volume = Some(i.volume(&ATTENUATION));
+    }
+    if volume.is_some() && !value(&values, "thickness").is(0.0) {
         dispersion = Some(i.dispersion(None, Some(("dispersion", 0.0)), &GLTF_PBR));
     }
     let normal = i.normal("normal");

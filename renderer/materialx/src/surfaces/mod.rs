@@ -339,12 +339,27 @@ pub(crate) struct VolumeNames {
     pub scattering: Option<[&'static str; 2]>,
     /// Whether the surface colours light unless the shader's parameter `depth` is not 0.
     pub colors_surface: bool,
+    pub wall: Wall,
 }
 
-/// The volumes of OpenPBR and standard surface.
-static TRANSMISSION: VolumeNames = VolumeNames {
-    depth: "transmission_depth",
-    color: "transmission_color",
-    scattering: Some(["transmission_scatter", "transmission_scatter_anisotropy"]),
-    colors_surface: true,
-};
+/// The input that says whether a surface is a thin wall, and has no volume.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wall {
+    /// A boolean.
+    Flag(&'static str),
+    /// A number, which is 0 for a wall.
+    NoThickness(&'static str),
+}
+
+impl VolumeNames {
+    /// The volumes of OpenPBR and standard surface.
+    const fn transmission(thin_walled: &'static str) -> VolumeNames {
+        VolumeNames {
+            depth: "transmission_depth",
+            color: "transmission_color",
+            scattering: Some(["transmission_scatter", "transmission_scatter_anisotropy"]),
+            colors_surface: true,
+            wall: Wall::Flag(thin_walled),
+        }
+    }
+}

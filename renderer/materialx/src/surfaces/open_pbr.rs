@@ -1,6 +1,6 @@
 //! `open_pbr_surface` as `openpbr`.
 
-use super::{Inputs, Surface, TRANSMISSION};
+use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
 use crate::scene::OPEN_PBR;
 use crate::values::{Term, Type};
@@ -44,6 +44,8 @@ const TANGENTS: [[&str; 3]; 2] = [
     ["geometry_coat_rotation", "geometry_coat_tangent", "coat_roughness_anisotropy"],
 ];
 
+static VOLUME: VolumeNames = VolumeNames::transmission("geometry_thin_walled");
+
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let opacity = Some(i.opacity("geometry_opacity", Type::Float, None));
     let normal = i.normal("geometry_normal");
@@ -70,8 +72,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let subsurface = value(&values, "subsurface_weight");
     let is_clear = !value(&values, "transmission_weight").is(0.0);
     i.approximate_subsurface("subsurface_weight", &subsurface);
-    let is_wall = value(&values, "geometry_thin_walled").is(1.0);
-    let volume = (is_clear && !is_wall).then(|| i.volume(&TRANSMISSION));
+    let volume = is_clear.then(|| i.volume(&VOLUME));
     let dispersion = is_clear.then(|| {
         let abbe_number = ("transmission_dispersion_abbe_number", 20.0);
         i.dispersion(Some(abbe_number), Some(("transmission_dispersion_scale", 0.0)), &OPEN_PBR)

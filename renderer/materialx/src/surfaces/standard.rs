@@ -1,6 +1,6 @@
 //! `standard_surface` as the shader of this name, which has the names of its inputs.
 
-use super::{Inputs, Surface, TRANSMISSION};
+use super::{Inputs, Surface, VolumeNames};
 use crate::error::Error;
 use crate::scene::STANDARD_SURFACE;
 use crate::values::{Term, Type};
@@ -42,6 +42,8 @@ const COLORS: [&str; 6] = [
 const ROTATIONS: [[&str; 2]; 2] =
     [["specular_rotation", "specular_anisotropy"], ["coat_rotation", "coat_anisotropy"]];
 
+static VOLUME: VolumeNames = VolumeNames::transmission("thin_walled");
+
 pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     let mut values = Vec::new();
     for (name, default) in FLOATS {
@@ -70,9 +72,7 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     if !value(&values, "transmission").is(0.0) {
         let abbe_number = ("transmission_dispersion", 0.0);
         dispersion = Some(i.dispersion(Some(abbe_number), None, &STANDARD_SURFACE));
-        if !value(&values, "thin_walled").is(1.0) {
-            volume = Some(i.volume(&TRANSMISSION));
-        }
+        volume = Some(i.volume(&VOLUME));
     }
     let normal = i.normal("normal");
     let opacity = Some(i.opacity("opacity", Type::Color3, None));

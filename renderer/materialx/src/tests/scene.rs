@@ -72,6 +72,20 @@ fn volumes_have_coefficients() {
     assert!((volume.absorption[0] - 0.5 * 2f64.ln()).abs() < 1e-12);
     assert_eq!((volume.depth, volume.scattering), (None, [0.0; 3]));
     assert!(gltf("").is_none(), "thin walls have none");
+
+    // A scene may make a wall of a volume.
+    let glass = convert(&format!(
+        "<materialx><standard_surface name=\"s\" type=\"surfaceshader\">{}</standard_surface>\
+         </materialx>",
+        inputs("transmission:float=1 transmission_depth:float=2")
+    ));
+    let scene = glass.unwrap().scene.unwrap();
+    let with_wall = |is_wall: f64| {
+        let given = scene.shader().settable().iter();
+        let given = given.map(|p| (p.name == "thin_walled").then(|| vec![is_wall]));
+        scene.evaluate(&given.collect::<Vec<_>>()).volume.is_some()
+    };
+    assert!(with_wall(0.0) && !with_wall(1.0));
 }
 
 #[test]

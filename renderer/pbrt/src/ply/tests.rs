@@ -272,7 +272,11 @@ fn codes_of_colours_out_of_range_are_errors() {
     for (properties, values, message) in [
         (alpha("int"), ["0", "255", "256"], "vertex 2 has the value 256 for \"alpha\""),
         (alpha("char"), ["0", "-1", "-2"], "vertex 1 has the value -1 for \"alpha\""),
-        (alpha("char"), ["0", "1", "128"], "integer values must be between 0 and 127; export colours as"),
+        (
+            alpha("char"),
+            ["0", "1", "128"],
+            "integer values must be between 0 and 127; export colours as",
+        ),
         (rgb, ["-7", "1", "2"], "vertex 0 has the value -7 for \"color\""),
     ] {
         let data = with_properties(&properties, values);

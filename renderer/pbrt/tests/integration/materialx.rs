@@ -332,7 +332,7 @@ fn problems_name_document_line_and_remedy() {
     let (error, warnings) =
         load(r#"Material "materialx" "string filename" "test.mtlx" "string material" "honey""#);
     assert_eq!(error, None);
-    let expected = "test.mtlx:29: the integrator does not render the volume of the material; use \
+    let expected = "test.mtlx:30: the integrator does not render the volume of the material; use \
                     \"volpath\"";
     assert!(warnings[0].contains(expected), "{warnings:?}");
 }

@@ -141,7 +141,8 @@ impl Disk {
         self.object_transform.normal(DVec3::Z)
     }
 
-    /// Returns the centre and the vectors to the rim along x and y; `None` for rings and sectors.
+    /// Returns the centre and the vectors to the rim along x and y; `None` for rings and sectors, of
+    /// which [`Disk::sample_area`] samples positions.
     pub(crate) fn full_frame(&self) -> Option<[DVec3; 3]> {
         let axis = |v: DVec3| self.object_transform.double_vector(self.radius * v);
         self.is_full().then(|| {
@@ -150,22 +151,16 @@ impl Disk {
         })
     }
 
-    /// Samples a position uniformly by area.
+    /// Samples a position of a ring or sector uniformly by area.
     pub(crate) fn sample_area(&self, u: Vec2) -> Vec3 {
-        let (x, y) = if self.is_full() {
-            let d = uniform_disk(u).as_dvec2() * self.radius;
-            (d.x, d.y)
-        } else {
-            let [inner2, outer2] = [self.inner_radius, self.radius].map(|r| r * r);
-            let r = (inner2 + f64::from(u.x) * (outer2 - inner2)).sqrt();
-            let (sin, cos) = libm::sincos(f64::from(u.y) * self.phi_max);
-            (r * cos, r * sin)
-        };
-        self.object_transform.point(DVec3::new(x, y, self.height))
+        let [inner2, outer2] = [self.inner_radius, self.radius].map(|r| r * r);
+        let r = (inner2 + f64::from(u.x) * (outer2 - inner2)).sqrt();
+        let (sin, cos) = libm::sincos(f64::from(u.y) * self.phi_max);
+        self.object_transform.point(DVec3::new(r * cos, r * sin, self.height))
     }
 
-    /// Returns a bounding box of the positions that [`Disk::sample_area`] returns for a rectangle
-    /// of the unit square.
+    /// Returns a bounding box of the sampled positions for a rectangle of the unit square: those of
+    /// [`Disk::sample_area`], or of the concentric map on a full disk.
     pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> Aabb {
         let (r, phi) = if self.is_full() {
             concentric_ranges(lo, hi, self.radius)

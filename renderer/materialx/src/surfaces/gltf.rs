@@ -1,9 +1,9 @@
 //! `gltf_pbr` as the shader of this name, which has the names of its inputs.
 
-use super::{Inputs, Surface, VolumeNames, Wall};
+use super::{Inputs, Surface, VolumeNames, Wall, value};
 use crate::error::Error;
 use crate::scene::GLTF_PBR;
-use crate::values::{Term, Type};
+use crate::values::Type;
 
 /// 1/(2π).
 const FRAC_1_TAU: f64 = 0.15915494309189535;
@@ -51,9 +51,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
     for (name, default) in [("base_color", 1.0), ("specular_color", 1.0), ("sheen_color", 0.0)] {
         values.push((name, i.color(name, default)?));
     }
-    let value = |values: &Vec<(&str, Term)>, name| {
-        values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone()
-    };
     if !value(&values, "anisotropy_strength").is(0.0) {
         let (tangent, rotation) =
             (i.tangent_angle("tangent")?, i.float("anisotropy_rotation", 0.0)?);

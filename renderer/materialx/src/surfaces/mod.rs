@@ -62,6 +62,12 @@ impl Surface {
     }
 }
 
+/// The value of a parameter that has one.
+fn value(values: &[(&'static str, Term)], name: &str) -> Term {
+    let found = values.iter().find(|(other, _)| *other == name);
+    found.expect("the parameter has a value").1.clone()
+}
+
 /// Converts a surface with these inputs.
 type Conversion = fn(&mut Inputs) -> Result<Surface, Error>;
 

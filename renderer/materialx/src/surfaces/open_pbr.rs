@@ -1,9 +1,9 @@
 //! `open_pbr_surface` as `openpbr`.
 
-use super::{Inputs, Surface, VolumeNames};
+use super::{Inputs, Surface, VolumeNames, value};
 use crate::error::Error;
 use crate::scene::OPEN_PBR;
-use crate::values::{Term, Type};
+use crate::values::Type;
 
 /// Floats that `openpbr` has, with the defaults of OpenPBR Surface 1.1.
 const FLOATS: [(&str, f64); 20] = [
@@ -57,9 +57,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         values.push((name, i.color(name, default)?));
     }
     values.push(("geometry_thin_walled", i.boolean("geometry_thin_walled")?));
-    let value = |values: &Vec<(&str, Term)>, name| {
-        values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone()
-    };
     for [angle, tangent, anisotropy] in TANGENTS {
         if !value(&values, anisotropy).is(0.0) {
             values.push((angle, i.tangent_angle(tangent)?));

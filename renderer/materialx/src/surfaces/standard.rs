@@ -1,9 +1,9 @@
 //! `standard_surface` as the shader of this name, which has the names of its inputs.
 
-use super::{Inputs, Surface, VolumeNames};
+use super::{Inputs, Surface, VolumeNames, value};
 use crate::error::Error;
 use crate::scene::STANDARD_SURFACE;
-use crate::values::{Term, Type};
+use crate::values::Type;
 
 /// Floats, but for `transmission_depth`, which a volume of the scene sets.
 const FLOATS: [(&str, f64); 20] = [
@@ -53,9 +53,6 @@ pub(super) fn surface(i: &mut Inputs) -> Result<Surface, Error> {
         values.push((name, i.color(name, 1.0)?));
     }
     values.push(("thin_walled", i.boolean("thin_walled")?));
-    let value = |values: &Vec<(&str, Term)>, name| {
-        values.iter().find(|(n, _)| *n == name).expect("it is a value").1.clone()
-    };
     for [rotation, anisotropy] in ROTATIONS {
         if !value(&values, anisotropy).is(0.0) {
             let (tangent, turns) = (i.tangent_angle("tangent")?, i.float(rotation, 0.0)?);

@@ -47,14 +47,15 @@ impl Names {
         let lines = || programs.into_iter().flat_map(str::lines);
         let declared = lines().filter_map(declared_name);
         let taken = RESERVED.split_whitespace().chain(declared).map(str::to_owned).collect();
-        let members = lines().filter_map(member_name).map(str::to_owned).collect();
-        let (locals, all_locals) = (BTreeSet::new(), BTreeSet::new());
+        let (locals, all_locals, members) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Names { taken, locals, all_locals, members, numbers: BTreeMap::new() }
     }
 
-    /// Keeps the names of the members of a program from parameters.
+    /// Keeps the names of the members of a program's `Material` from parameters.
     pub fn reserve_members(&mut self, program: &str) {
-        self.members.extend(program.lines().filter_map(member_name).map(str::to_owned));
+        let lines = program.lines().skip_while(|line| !line.starts_with("struct Material"));
+        let members = lines.take_while(|line| *line != "}").filter_map(member_name);
+        self.members.extend(members.map(str::to_owned));
     }
 
     /// Takes a name in the function that is being written, which is like the given one.
@@ -143,7 +144,10 @@ mod tests {
 
     #[test]
     fn names_are_valid_and_unique() {
-        let mut names = Names::new(["fn square(x: f32) {}\n    roughness: f32,"]);
+        let mut names = Names::new(["fn square(x: f32) {}"]);
+        let facets = "struct Facets {\n    alpha: f32,\n}\n";
+        names.reserve_members(&format!("{facets}struct Material {{\n    roughness: f32,\n}}"));
+        assert_eq!(names.parameter("alpha"), "alpha");
         assert_eq!(names.parameter("roughness"), "roughness_2");
         assert_eq!([names.parameter("uv"), names.parameter("position")], ["uv_2", "position_2"]);
         let mut unique = |name| names.unique(name);

@@ -18,13 +18,14 @@ mod usd;
 use crate::document::Id;
 use crate::error::Error;
 use crate::graph::{Graph, Scope};
+use crate::program::SHADERS;
 use crate::scene::ClearGlass;
 use crate::values::{Term, Type};
 use std::borrow::Cow;
 
 /// The shader of a surface.
 pub(crate) enum Code {
-    /// The name of one in [`SHADERS`](crate::program::SHADERS).
+    /// The name of one in [`SHADERS`].
     Shader(&'static str),
     /// The text of the shader, without the functions that begin with `mx_`.
     Tree(String),
@@ -71,10 +72,12 @@ fn value(values: &[(&'static str, Term)], name: &str) -> Term {
 /// Converts a surface with these inputs.
 type Conversion = fn(&mut Inputs) -> Result<Surface, Error>;
 
-/// Surfaces by their category, and the names of their inputs in the definitions of MaterialX 1.39.
-const SURFACES: [(&str, Conversion, &str); 7] = [
+/// Surfaces by their category, with the shader in [`SHADERS`] that they become if it is always the same,
+/// and the names of their inputs in the definitions of MaterialX 1.39.
+const SURFACES: [(&str, Option<&str>, Conversion, &str); 7] = [
     (
         "open_pbr_surface",
+        Some("openpbr"),
         open_pbr::surface,
         "base_weight base_color base_diffuse_roughness base_metalness specular_weight \
          specular_color specular_roughness specular_ior specular_roughness_anisotropy \
@@ -90,6 +93,7 @@ const SURFACES: [(&str, Conversion, &str); 7] = [
     ),
     (
         "standard_surface",
+        Some("standard_surface"),
         standard::surface,
         "base base_color diffuse_roughness metalness specular specular_color \
          specular_roughness specular_IOR specular_anisotropy specular_rotation transmission \
@@ -103,6 +107,7 @@ const SURFACES: [(&str, Conversion, &str); 7] = [
     ),
     (
         "gltf_pbr",
+        Some("gltf_pbr"),
         gltf::surface,
         "base_color metallic roughness normal tangent occlusion transmission specular \
          specular_color ior alpha alpha_mode alpha_cutoff iridescence iridescence_ior \
@@ -112,6 +117,7 @@ const SURFACES: [(&str, Conversion, &str); 7] = [
     ),
     (
         "UsdPreviewSurface",
+        Some("usd_preview_surface"),
         usd::surface,
         "diffuseColor emissiveColor useSpecularWorkflow specularColor metallic roughness \
          clearcoat clearcoatRoughness opacity opacityMode opacityThreshold ior normal \
@@ -119,13 +125,15 @@ const SURFACES: [(&str, Conversion, &str); 7] = [
     ),
     (
         "disney_principled",
+        Some("gltf"),
         disney::surface,
         "baseColor metallic roughness anisotropic specular specularTint sheen sheenTint \
          clearcoat clearcoatGloss specTrans ior subsurface subsurfaceDistance",
     ),
-    ("surface", tree::surface, "bsdf edf opacity thin_walled"),
+    ("surface", None, tree::surface, "bsdf edf opacity thin_walled"),
     (
         "surface_unlit",
+        Some("openpbr"),
         unlit::surface,
         "emission emission_color transmission transmission_color opacity",
     ),
@@ -135,7 +143,8 @@ const SURFACES: [(&str, Conversion, &str); 7] = [
 pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, Error> {
     let document = g.document;
     let category = document.category(node);
-    let Some((_, convert, inputs)) = SURFACES.iter().find(|(name, ..)| *name == category) else {
+    let found = SURFACES.iter().find(|(name, ..)| *name == category);
+    let Some((_, shader, convert, inputs)) = found else {
         let names: Vec<&str> = SURFACES.iter().map(|(name, ..)| *name).collect();
         let help = format!("use {}", names.join(", "));
         let label = document.label(node);
@@ -143,6 +152,9 @@ pub(crate) fn convert(g: &mut Graph, scope: Scope, node: Id) -> Result<Surface, 
     };
     let names: Vec<&str> = inputs.split(' ').collect();
     g.warn_of_unknown_inputs(node, &names);
+    for (_, text) in SHADERS.iter().filter(|(name, _)| *shader == Some(*name)) {
+        g.names.reserve_members(text);
+    }
     convert(&mut Inputs { g, scope, node })
 }
 

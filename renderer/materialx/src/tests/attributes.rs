@@ -41,12 +41,12 @@ fn attributes_are_parameters_with_the_default_of_the_node() {
 
 #[test]
 fn colours_have_the_opacity_of_vertices() {
-    // The library's shaders have members of these names.
+    // Other structs of the library's shaders have members of these names.
     let material = reading("geomcolor", "color4", "");
-    assert_eq!(attributes(&material), [("color", "color_2", true), ("alpha", "alpha_2", false)]);
+    assert_eq!(attributes(&material), [("color", "color", true), ("alpha", "alpha", false)]);
     assert_eq!(member(&material, "base_color"), [0.0; 3]);
     let material = reading("UsdPrimvarReader", "color3", "varname:string=displayColor");
-    assert_eq!(attributes(&material), [("color", "color_2", true)]);
+    assert_eq!(attributes(&material), [("color", "color", true)]);
 }
 
 #[test]

@@ -107,6 +107,27 @@ fn volumes_that_vary_are_a_warning() {
 }
 
 #[test]
+fn scenes_set_inputs_by_their_names() {
+    let of_standard = "emission_color emission transmission_scatter opacity thin_walled";
+    for (surface, given, names) in [
+        ("standard_surface", "emission:float=1 transmission:float=1", of_standard),
+        ("gltf_pbr", "alpha_mode:integer=2 transmission:float=1", "alpha attenuation_distance"),
+        ("UsdPreviewSurface", "opacityThreshold:float=0.5", "opacity emissiveColor"),
+    ] {
+        let material = convert(&format!(
+            "<materialx><{surface} name=\"s\" type=\"surfaceshader\">{}</{surface}></materialx>",
+            inputs(given)
+        ));
+        let scene = material.unwrap().scene.unwrap();
+        let found: Vec<&str> =
+            scene.shader().settable().iter().map(|parameter| parameter.name.as_str()).collect();
+        for name in names.split(' ') {
+            assert!(found.contains(&name), "{surface}: {name} is not in {found:?}");
+        }
+    }
+}
+
+#[test]
 fn inputs_of_emission_are_not_in_the_program() {
     let graph = |name: &str| {
         format!(

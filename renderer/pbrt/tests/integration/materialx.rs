@@ -77,6 +77,9 @@ const DOCUMENT: &str = r#"<materialx>
 <open_pbr_surface name="bumpy" type="surfaceshader">
   <input name="geometry_normal" type="vector3" nodename="bumps"/>
 </open_pbr_surface>
+<standard_surface name="veil" type="surfaceshader">
+  <input name="opacity" type="color3" value="0.5, 0.5, 0.5"/>
+</standard_surface>
 </materialx>"#;
 
 fn files() -> Vec<(&'static str, Vec<u8>)> {
@@ -180,6 +183,10 @@ fn opacity_is_the_alpha_of_shapes() {
     };
     let document = r#"Material "materialx" "string filename" "test.mtlx" "string material""#;
     let plain = format!(r#"{document} "plain""#);
+    let veil = r#"Material "materialx" "string filename" "test.mtlx" "string material" "veil""#;
+    let opaque = mesh(&format!(r#"{veil} "rgb opacity" [1 1 1]"#), "");
+    assert_eq!(mesh(veil, r#""float alpha" 1"#), opaque);
+    assert_ne!(mesh(veil, ""), opaque);
     let clear = mesh(&format!(r#"{plain} "float geometry_opacity" 0.5"#), "");
     assert_eq!(clear, mesh(&plain, r#""float alpha" 0.5"#));
     assert_ne!(clear, mesh(&plain, ""));
@@ -298,7 +305,7 @@ fn problems_name_document_line_and_remedy() {
         (r#""string filename" "bad.mtlx""#, "bad.mtlx:2: invalid XML", "correct the file"),
         (
             r#""string filename" "test.mtlx""#,
-            "the document has 11 materials",
+            "the document has 12 materials",
             "\"plain\", \"mapped\"",
         ),
         (

@@ -255,8 +255,8 @@ fn check_legacy(
         let message = format!("\"{name}\" is from an older format, not from pbrt-v4");
         return Err(SceneError::at(location, message).help(remedy));
     }
-    if (context, name) == (LegacyContext::Material, "shader") {
-        return Ok(()); // shaders define their own parameter names
+    if context == LegacyContext::Material && ["shader", "materialx"].contains(&name) {
+        return Ok(()); // shaders and documents define their own parameter names
     }
     check_legacy_params(context, params)
 }

@@ -1,8 +1,8 @@
 //! sides: both if transmission
 //! cosine: included
 //!
-//! The material of glTF 2.0 with its extensions, as the graph of BSDFs by which MaterialX 1.39 defines
-//! `gltf_pbr`. What lies below a layer is scaled by 1 − E, where E is the directional albedo of the
+//! The material of glTF 2.0 with its extensions, after MaterialX 1.39's graph of BSDFs for `gltf_pbr`.
+//! What lies below a layer is scaled by 1 − E, where E is the directional albedo of the
 //! layer for the view direction:
 //!
 //!     s = coat + (1 − E_coat) (sheen + (1 − E_sheen) mix(dielectric, metal, metallic))

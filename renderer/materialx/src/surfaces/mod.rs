@@ -1,8 +1,8 @@
 //! Surfaces as parameters of shaders.
 //!
 //! OpenPBR is `openpbr` of the library, and the material of Disney its `gltf`. Standard surface and the
-//! materials of glTF and USD have shaders here, which are the graphs of BSDFs by which MaterialX defines
-//! them, with samplers. A tree of BSDFs is a shader of its own.
+//! materials of glTF and USD have shaders here, which follow MaterialX's graphs of BSDFs, and have
+//! samplers. A tree of BSDFs is a shader of its own.
 
 mod disney;
 mod gltf;

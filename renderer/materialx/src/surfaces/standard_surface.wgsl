@@ -1,8 +1,8 @@
 //! sides: both if transmission or thin_walled
 //! cosine: included
 //!
-//! Standard surface 1.0.1 (Georgiev et al. 2019, *Autodesk standard surface*) as the graph of BSDFs by
-//! which MaterialX 1.39 defines it. What lies below a layer is scaled by 1 − E, where E is the
+//! Standard surface 1.0.1 (Georgiev et al. 2019, *Autodesk standard surface*), after MaterialX 1.39's
+//! graph of BSDFs. What lies below a layer is scaled by 1 − E, where E is the
 //! directional albedo of the layer for the view direction:
 //!
 //!     s = coat + (1 − E_coat) tint · mix(specular + (1 − E_specular) base, metal, metalness)

@@ -1,8 +1,8 @@
 //! sides: both if transparency
 //! cosine: included
 //!
-//! `UsdPreviewSurface` (Pixar, *UsdPreviewSurface specification* 2.6) as the graph of BSDFs by which
-//! MaterialX 1.39 defines it. What lies below a layer is scaled by 1 − E, where E is the directional
+//! `UsdPreviewSurface` (Pixar, *UsdPreviewSurface specification* 2.6), after MaterialX 1.39's graph of
+//! BSDFs. What lies below a layer is scaled by 1 − E, where E is the directional
 //! albedo of the layer for the view direction:
 //!
 //!     s = coat + (1 − E_coat) mix(reflection + (1 − E) base, metal, metallic)

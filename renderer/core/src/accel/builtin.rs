@@ -9,6 +9,7 @@ use super::builder::Element;
 use super::packet::{
     FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, sort_by_class, take_bit,
 };
+use super::query::{AnyHits, LaneHit, NearestHits, PacketQuery, update_nearest};
 use super::tree::Bvh;
 use super::triangles::{RayFrame, TriangleBlock};
 use super::{Accel, builder, nearest_accepted, to_local};
@@ -104,35 +105,14 @@ impl Builtin {
         }
     }
 
-    /// Traces a batch of rays in packets, like [`Builtin::trace`]; `report_hit` also gets the index
-    /// of the ray. Returns `false`, without tracing, if single rays are faster.
-    fn trace_batch(&self, rays: &[Ray], report_hit: impl FnMut(usize, Hit) -> f32) -> bool {
-        match Level::new() {
-            _ if rays.len() < MAX_PACKET_RAYS || self.world.triangles.nodes.is_empty() => {
-                return false;
-            }
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512(simd) => simd.vectorize(
-                #[inline(always)]
-                || self.trace_packets(simd, rays, report_hit),
-            ),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2(simd) => simd.vectorize(
-                #[inline(always)]
-                || self.trace_packets(simd, rays, report_hit),
-            ),
-            _ => return false,
-        }
-        true
+    /// Returns whether a batch of rays is faster in packets than ray by ray.
+    fn has_packets(&self, rays: &[Ray]) -> bool {
+        rays.len() >= MAX_PACKET_RAYS && !self.world.triangles.nodes.is_empty()
     }
 
+    /// Traces a batch of rays in packets.
     #[inline(always)]
-    fn trace_packets<S: Simd>(
-        &self,
-        simd: S,
-        rays: &[Ray],
-        mut report_hit: impl FnMut(usize, Hit) -> f32,
-    ) {
+    fn trace_packets<S: Simd>(&self, simd: S, rays: &[Ray], mut query: impl PacketQuery<S>) {
         let (order, starts) = sort_by_class(rays);
         let mut stack = TraversalStack::new(simd, &self.world.triangles);
         for class in starts.windows(2) {
@@ -143,8 +123,6 @@ impl Builtin {
                     .zip(indices)
                     .for_each(|(ray, &index)| *ray = rays[index as usize]);
                 let (packet, mut end) = Packet::new(simd, &packet_rays, indices.len());
-                let mut report_lane_hit =
-                    |lane: usize, hit| report_hit(indices[lane] as usize, hit);
                 packet.traverse(
                     &self.world.triangles,
                     &mut end,
@@ -157,15 +135,17 @@ impl Builtin {
                             block,
                             lanes,
                             end,
-                            &mut report_lane_hit,
+                            &mut query,
                         )
                     },
                 );
+                query.end_packet(&packet_rays, indices);
                 if self.world.shapes.nodes.is_empty() && self.geometry.instances.is_empty() {
                     continue;
                 }
                 for (lane, ray) in packet_rays[..indices.len()].iter().enumerate() {
-                    let mut report_hit = |hit| report_lane_hit(lane, hit);
+                    let index = indices[lane] as usize;
+                    let mut report_hit = |hit| query.report_hit(index, hit);
                     let mut end = end[lane];
                     if end >= ray.tmin && !self.world.shapes.nodes.is_empty() {
                         end = self.world.trace_shapes(
@@ -313,45 +293,41 @@ impl Group {
         block: &TriangleBlock,
         mut lanes: u32,
         end: &mut FloatPacket<S>,
-        report_hit: &mut impl FnMut(usize, Hit) -> f32,
+        query: &mut impl PacketQuery<S>,
     ) {
-        let mut process_hit = |lane: usize,
-                               triangle: usize,
-                               [t, u, v]: [f32; 3],
-                               end: &mut FloatPacket<S>| {
-            let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
-            if t <= end[lane]
-                && (!self.has_alpha
-                    || geometry.passes_alpha_test(
-                        packet.ray(lane),
-                        primitive,
-                        element,
-                        [u, v, 0.0],
-                    ))
-            {
-                let (instance, time) = (Hit::NONE, packet.ray(lane).time);
-                end[lane] =
-                    report_hit(lane, Hit { t, u, v, w: 0.0, primitive, element, instance, time });
-            }
+        let passes_alpha_test = |hit: &LaneHit| {
+            let ([primitive, element], ray) = (hit.triangle, packet.ray(hit.lane));
+            geometry.passes_alpha_test(ray, primitive, element, [hit.u, hit.v, 0.0])
         };
         if lanes.count_ones() < MIN_RAYS_PER_LEAF {
             while let Some(lane) = take_bit(&mut lanes) {
                 let mut hits = packet.ray_frame(lane).intersect(block, end[lane]);
-                while let Some(triangle) = take_bit(&mut hits.mask) {
-                    process_hit(
-                        lane,
-                        triangle,
-                        [hits.t[triangle], hits.u[triangle], hits.v[triangle]],
-                        end,
-                    );
+                while let Some(k) = take_bit(&mut hits.mask) {
+                    let (t, u, v) = (hits.t[k], hits.u[k], hits.v[k]);
+                    let hit = LaneHit { lane, t, u, v, triangle: block.triangle(k) };
+                    if t <= end[lane] && (!self.has_alpha || passes_alpha_test(&hit)) {
+                        query.report_lane(&hit, end);
+                    }
                 }
             }
             return;
         }
-        for triangle in (0..4).take_while(|&triangle| block.primitive[triangle] != u32::MAX) {
-            let mut hits = packet.intersect(block, triangle, lanes, *end);
+        for k in (0..4).take_while(|&k| block.primitive[k] != u32::MAX) {
+            let mut hits = packet.intersect(block, k, lanes, *end);
+            if hits.mask == 0 {
+                continue;
+            }
+            let triangle = block.triangle(k);
+            if !self.has_alpha {
+                query.report_packet(&hits, triangle, end);
+                continue;
+            }
             while let Some(lane) = take_bit(&mut hits.mask) {
-                process_hit(lane, triangle, [hits.t[lane], hits.u[lane], hits.v[lane]], end);
+                let hit =
+                    LaneHit { lane, t: hits.t[lane], u: hits.u[lane], v: hits.v[lane], triangle };
+                if passes_alpha_test(&hit) {
+                    query.report_lane(&hit, end);
+                }
             }
         }
     }
@@ -397,17 +373,6 @@ impl Group {
 /// one triangle) instead of ray by ray.
 const MIN_RAYS_PER_LEAF: u32 = 6;
 
-/// Replaces `nearest` if `hit` is nearer, or equally near with lower indices. Returns the ray
-/// parameter of the nearest hit.
-#[inline(always)]
-fn update_nearest(hit: Hit, nearest: &mut Hit) -> f32 {
-    let rank = |hit: &Hit| (hit.instance, hit.primitive, hit.element);
-    if hit.t < nearest.t || hit.t == nearest.t && rank(&hit) < rank(nearest) {
-        *nearest = hit;
-    }
-    nearest.t
-}
-
 impl Builtin {
     /// Returns the nearest of `hit` and the hits on the segment.
     pub(super) fn nearest(&self, ray: &Ray, mut hit: Hit) -> Hit {
@@ -428,29 +393,39 @@ impl Accel for Builtin {
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
         hits.clear();
         hits.resize(rays.len(), Hit::MISS);
-        let in_packets = self.trace_batch(
-            rays,
-            #[inline(always)]
-            |ray, hit| update_nearest(hit, &mut hits[ray]),
-        );
-        if !in_packets {
-            hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = self.intersect(ray));
+        match Level::new() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(simd) if self.has_packets(rays) => simd.vectorize(
+                #[inline(always)]
+                || self.trace_packets(simd, rays, NearestHits::new(simd, hits)),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(simd) if self.has_packets(rays) => simd.vectorize(
+                #[inline(always)]
+                || self.trace_packets(simd, rays, NearestHits::new(simd, hits)),
+            ),
+            _ => hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = self.intersect(ray)),
         }
     }
 
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
         blocked.clear();
         blocked.resize(rays.len(), false);
-        let in_packets = self.trace_batch(
-            rays,
-            #[inline(always)]
-            |ray, _| {
-                blocked[ray] = true;
-                f32::NEG_INFINITY
-            },
-        );
-        if !in_packets {
-            blocked.iter_mut().zip(rays).for_each(|(blocked, ray)| *blocked = self.occluded(ray));
+        match Level::new() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(simd) if self.has_packets(rays) => simd.vectorize(
+                #[inline(always)]
+                || self.trace_packets(simd, rays, AnyHits::new(simd, blocked)),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(simd) if self.has_packets(rays) => simd.vectorize(
+                #[inline(always)]
+                || self.trace_packets(simd, rays, AnyHits::new(simd, blocked)),
+            ),
+            _ => blocked
+                .iter_mut()
+                .zip(rays)
+                .for_each(|(blocked, ray)| *blocked = self.occluded(ray)),
         }
     }
 

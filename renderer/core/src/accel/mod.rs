@@ -12,6 +12,7 @@ mod builtin;
 mod embree;
 mod heap;
 mod packet;
+mod query;
 mod tree;
 mod triangles;
 

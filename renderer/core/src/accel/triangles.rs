@@ -52,6 +52,12 @@ impl TriangleBlock {
         lanes[lane]
     }
 
+    /// Returns the primitive and element of the triangle in a lane.
+    #[inline(always)]
+    pub(super) fn triangle(&self, lane: usize) -> [u32; 2] {
+        [self.primitive[lane], self.element[lane]]
+    }
+
     /// Stores a triangle in a lane.
     pub(super) fn set(&mut self, lane: usize, triangle: &[Vec3; 3], primitive: u32, element: u32) {
         for (vertex, p) in self.vertices.iter_mut().zip(triangle) {

@@ -152,6 +152,23 @@ impl Viewpoint {
         Frame { t, b, n }.local_direction(w)
     }
 
+    /// Computes [`local_direction`](Self::local_direction) for eight directions.
+    pub fn local_directions(&self, w: &[Lanes; 3]) -> [Lanes; 3] {
+        dispatch!(Level::new(), _ => self.local_lanes(w))
+    }
+
+    #[inline(always)]
+    fn local_lanes(&self, w: &[Lanes; 3]) -> [Lanes; 3] {
+        let [t, b, n] = self.axes.map(Vec3::from_array);
+        let mut local = [[0.0; LANES]; 3];
+        for lane in 0..LANES {
+            let v =
+                Frame { t, b, n }.local_direction(Vec3::new(w[0][lane], w[1][lane], w[2][lane]));
+            (local[0][lane], local[1][lane], local[2][lane]) = (v.x, v.y, v.z);
+        }
+        local
+    }
+
     /// Returns the boxes around the directions to all points of eight world-space boxes with
     /// corners `lo` and `hi`.
     ///

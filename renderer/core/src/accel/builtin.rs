@@ -7,7 +7,8 @@
 
 use super::builder::Element;
 use super::packet::{
-    FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, sort_by_class, take_bit,
+    FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, for_each_class, sort_by_class, take_bit,
+    with_stack,
 };
 use super::query::{AnyHits, LaneHit, NearestHits, PacketQuery, update_nearest};
 use super::tree::Bvh;
@@ -107,60 +108,86 @@ impl Builtin {
 
     /// Returns whether a batch of rays is faster in packets than ray by ray.
     fn has_packets(&self, rays: &[Ray]) -> bool {
-        rays.len() >= MAX_PACKET_RAYS && !self.world.triangles.nodes.is_empty()
+        rays.len() >= MIN_BATCH_RAYS && !self.world.triangles.nodes.is_empty()
     }
 
     /// Traces a batch of rays in packets.
     #[inline(always)]
     fn trace_packets<S: Simd>(&self, simd: S, rays: &[Ray], mut query: impl PacketQuery<S>) {
-        let (order, starts) = sort_by_class(rays);
-        let mut stack = TraversalStack::new(simd, &self.world.triangles);
-        for class in starts.windows(2) {
-            for indices in order[class[0]..class[1]].chunks(MAX_PACKET_RAYS) {
-                let mut packet_rays = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
-                packet_rays
-                    .iter_mut()
-                    .zip(indices)
-                    .for_each(|(ray, &index)| *ray = rays[index as usize]);
-                let (packet, mut end) = Packet::new(simd, &packet_rays, indices.len());
-                packet.traverse(
-                    &self.world.triangles,
-                    &mut end,
-                    &mut stack,
-                    #[inline(always)]
-                    |block, lanes, end| {
-                        self.world.intersect_leaf(
-                            &self.geometry,
-                            &packet,
-                            block,
-                            lanes,
-                            end,
-                            &mut query,
-                        )
-                    },
+        with_stack(
+            simd,
+            &self.world.triangles,
+            #[inline(always)]
+            |stack| {
+                if rays.len() <= MAX_PACKET_RAYS {
+                    for_each_class(
+                        rays,
+                        #[inline(always)]
+                        |indices| {
+                            if indices.len() >= MIN_BATCH_RAYS {
+                                self.trace_packet(simd, rays, indices, stack, &mut query);
+                                return;
+                            }
+                            for &index in indices {
+                                let index = index as usize;
+                                self.trace(simd, &rays[index], |hit| query.report_hit(index, hit));
+                            }
+                        },
+                    );
+                    return;
+                }
+                let (order, starts) = sort_by_class(rays);
+                for class in starts.windows(2) {
+                    for indices in order[class[0]..class[1]].chunks(MAX_PACKET_RAYS) {
+                        self.trace_packet(simd, rays, indices, stack, &mut query);
+                    }
+                }
+            },
+        );
+    }
+
+    /// Traces the rays with these indices, which are of one class.
+    #[inline(always)]
+    fn trace_packet<S: Simd>(
+        &self,
+        simd: S,
+        rays: &[Ray],
+        indices: &[u32],
+        stack: &mut TraversalStack<'_, S>,
+        query: &mut impl PacketQuery<S>,
+    ) {
+        let mut packet_rays = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
+        packet_rays.iter_mut().zip(indices).for_each(|(ray, &index)| *ray = rays[index as usize]);
+        let (packet, mut end) = Packet::new(simd, &packet_rays, indices.len());
+        packet.traverse(
+            &self.world.triangles,
+            &mut end,
+            stack,
+            #[inline(always)]
+            |block, lanes, end| {
+                self.world.intersect_leaf(&self.geometry, &packet, block, lanes, end, query)
+            },
+        );
+        query.end_packet(&packet_rays, indices);
+        if self.world.shapes.nodes.is_empty() && self.geometry.instances.is_empty() {
+            return;
+        }
+        for (lane, ray) in packet_rays[..indices.len()].iter().enumerate() {
+            let index = indices[lane] as usize;
+            let mut report_hit = |hit| query.report_hit(index, hit);
+            let mut end = end[lane];
+            if end >= ray.tmin && !self.world.shapes.nodes.is_empty() {
+                end = self.world.trace_shapes(
+                    simd,
+                    &self.geometry,
+                    ray,
+                    end,
+                    Hit::NONE,
+                    &mut report_hit,
                 );
-                query.end_packet(&packet_rays, indices);
-                if self.world.shapes.nodes.is_empty() && self.geometry.instances.is_empty() {
-                    continue;
-                }
-                for (lane, ray) in packet_rays[..indices.len()].iter().enumerate() {
-                    let index = indices[lane] as usize;
-                    let mut report_hit = |hit| query.report_hit(index, hit);
-                    let mut end = end[lane];
-                    if end >= ray.tmin && !self.world.shapes.nodes.is_empty() {
-                        end = self.world.trace_shapes(
-                            simd,
-                            &self.geometry,
-                            ray,
-                            end,
-                            Hit::NONE,
-                            &mut report_hit,
-                        );
-                    }
-                    if end >= ray.tmin && !self.geometry.instances.is_empty() {
-                        self.trace_instances(simd, ray, end, &mut report_hit);
-                    }
-                }
+            }
+            if end >= ray.tmin && !self.geometry.instances.is_empty() {
+                self.trace_instances(simd, ray, end, &mut report_hit);
             }
         }
     }
@@ -368,6 +395,9 @@ impl Group {
         end
     }
 }
+
+/// Minimum number of rays of a batch at which it is traced in packets.
+const MIN_BATCH_RAYS: usize = 6;
 
 /// Minimum number of active rays at which a leaf is tested triangle by triangle (all rays against
 /// one triangle) instead of ray by ray.

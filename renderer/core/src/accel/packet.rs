@@ -38,6 +38,27 @@ fn ray_class(ray: &Ray) -> usize {
     if is_traceable(ray) { 8 * longest_axis(ray.d) + signs as usize } else { RAY_CLASSES }
 }
 
+/// Calls `f` with the indices of the rays of each class among at most [`MAX_PACKET_RAYS`] rays.
+/// Rays that cannot be traced are left out.
+#[inline(always)]
+pub(super) fn for_each_class(rays: &[Ray], mut f: impl FnMut(&[u32])) {
+    let mut classes = [RAY_CLASSES as u8; MAX_PACKET_RAYS];
+    classes.iter_mut().zip(rays).for_each(|(class, ray)| *class = ray_class(ray) as u8);
+    let rays =
+        |class: u8| (0..MAX_PACKET_RAYS).map(|k| u32::from(classes[k] == class) << k).sum::<u32>();
+    let mut rest = !rays(RAY_CLASSES as u8) & ((1 << MAX_PACKET_RAYS) - 1);
+    while rest != 0 {
+        let mut same = rays(classes[rest.trailing_zeros() as usize]);
+        rest &= !same;
+        let (mut indices, mut count) = ([0; MAX_PACKET_RAYS], 0);
+        while let Some(ray) = take_bit(&mut same) {
+            indices[count] = ray as u32;
+            count += 1;
+        }
+        f(&indices[..count]);
+    }
+}
+
 /// Returns ray indices sorted by class, and the start of each class. The last start is the end of
 /// the traceable rays.
 pub(super) fn sort_by_class(rays: &[Ray]) -> (Vec<u32>, [usize; RAY_CLASSES + 1]) {
@@ -78,22 +99,32 @@ pub(super) struct Packet<'a, S: Simd> {
 }
 
 /// Stack of nodes to visit, with their entry distances; reused between packets.
-pub(super) struct TraversalStack<S: Simd> {
-    near: Vec<FloatPacket<S>>,
-    node: Vec<u32>,
+pub(super) struct TraversalStack<'s, S: Simd> {
+    near: &'s mut [FloatPacket<S>],
+    node: &'s mut [u32],
     /// Stack of the traversal with a single ray.
-    single: Vec<StackEntry>,
+    single: &'s mut [StackEntry],
 }
 
-impl<S: Simd> TraversalStack<S> {
-    /// Allocates a stack for the traversal of `tree`.
-    #[inline(always)]
-    pub(super) fn new(simd: S, tree: &Bvh<impl Sized>) -> TraversalStack<S> {
-        TraversalStack {
-            near: vec![FloatPacket::splat(simd, 0.0); tree.stack_len],
-            node: vec![0; tree.stack_len],
-            single: vec![StackEntry::default(); tree.stack_len],
-        }
+/// Maximum length of the stack of a packet without heap allocation.
+const INLINE_STACK_LEN: usize = 64;
+
+/// Calls `f` with a stack for the traversal of `tree`.
+#[inline(always)]
+pub(super) fn with_stack<S: Simd>(
+    simd: S,
+    tree: &Bvh<impl Sized>,
+    f: impl FnOnce(&mut TraversalStack<S>),
+) {
+    let (zero, entry) = (FloatPacket::splat(simd, 0.0), StackEntry::default());
+    if tree.stack_len <= INLINE_STACK_LEN {
+        let (mut near, mut node) = ([zero; INLINE_STACK_LEN], [0; INLINE_STACK_LEN]);
+        let mut single = [entry; INLINE_STACK_LEN];
+        f(&mut TraversalStack { near: &mut near, node: &mut node, single: &mut single });
+    } else {
+        let (mut near, mut node) = (vec![zero; tree.stack_len], vec![0; tree.stack_len]);
+        let mut single = vec![entry; tree.stack_len];
+        f(&mut TraversalStack { near: &mut near, node: &mut node, single: &mut single });
     }
 }
 
@@ -156,7 +187,7 @@ impl<'a, S: Simd> Packet<'a, S> {
         &self,
         tree: &Bvh<L>,
         end: &mut FloatPacket<S>,
-        stack: &mut TraversalStack<S>,
+        stack: &mut TraversalStack<'_, S>,
         mut visit: impl FnMut(&L, u32, &mut FloatPacket<S>),
     ) {
         if tree.nodes.is_empty() {
@@ -178,7 +209,7 @@ impl<'a, S: Simd> Packet<'a, S> {
             if lanes.count_ones() < MIN_RAYS_PER_NODE {
                 let mut lanes = lanes;
                 while let Some(lane) = take_bit(&mut lanes) {
-                    self.traverse_single(tree, node, lane, end, &mut stack.single, &mut visit);
+                    self.traverse_single(tree, node, lane, end, stack.single, &mut visit);
                 }
                 continue;
             }

@@ -13,7 +13,7 @@ use lightbound_math::{Aabb, Ray, Vec3, prefetch};
 pub(super) const LEAF_FLAG: u32 = 1 << 31;
 
 /// Maximum length of a traversal stack without heap allocation.
-const INLINE_STACK_LEN: usize = 160;
+const INLINE_STACK_LEN: usize = 64;
 
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
 pub(crate) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;

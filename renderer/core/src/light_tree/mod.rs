@@ -15,6 +15,7 @@
 mod bounds;
 mod build;
 mod discretize;
+mod incident_columns;
 mod node;
 mod point;
 mod split;
@@ -28,6 +29,7 @@ use lightbound_math::{Aabb, Vec2, Vec3};
 use std::borrow::Cow;
 
 pub use discretize::{EnvironmentBlock, PointOptions};
+pub use incident_columns::IncidentColumns;
 pub use node::{Child, MAX_VIRTUAL_LIGHTS, Node, WIDTH};
 pub use point::{COSINE_STEP, Emission, IncidentLight, LightKind, LightPoint};
 pub use virtual_light::{EmittingSide, PackedColour, PackedDirection, PackedFrame, VirtualLight};

@@ -102,6 +102,11 @@ impl LightPoint {
         }
     }
 
+    /// Whether this is a virtual light.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self.emission, Emission::Virtual { .. })
+    }
+
     /// Returns the incident light at `x`; `None` if it is black, if the distance is below 2⁻⁵⁰ m,
     /// or if its square exceeds the range of floats.
     pub fn incident_light(&self, x: Vec3) -> Option<IncidentLight> {

@@ -8,7 +8,7 @@ use crate::integrator::shadow_terminator::soft_factor;
 use crate::integrator::{CutCounts, ShadingCounts};
 use crate::light::Lights;
 use crate::light_tree::{
-    Child, Emission, IncidentLight, LightKind, LightPoint, LightTree, Node, WIDTH,
+    Child, Emission, IncidentColumns, IncidentLight, LightKind, LightPoint, LightTree, Node, WIDTH,
 };
 use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
@@ -59,8 +59,9 @@ pub(super) struct Lighting<'a> {
     virtual_lights: Option<VirtualLightEvaluator<'a>>,
     /// Whether bounds are checked against single lights.
     pub check_bounds: bool,
+    /// The requested lights.
+    lights: Vec<LightPoint>,
     pending: Vec<PendingLight>,
-    directions: Vec<Vec3>,
     /// The virtual lights among the pending lights, in order, and their emissions.
     queries: Vec<EmissionQuery>,
     emissions: Vec<Vec3>,
@@ -74,11 +75,14 @@ pub(super) struct Lighting<'a> {
 struct PendingLight {
     /// Index among the requested lights.
     index: usize,
-    /// Irradiance per unit of intensity, times [`soft_factor`] if the point has it.
-    factor: f32,
     ray: Ray,
-    /// Whether the factor lacks the emission of a virtual light.
+    /// Whether the radiance lacks the emission of a virtual light.
     is_virtual: bool,
+}
+
+/// Returns a lane of columns.
+fn column([x, y, z]: &[Lanes; 3], lane: usize) -> Vec3 {
+    vec3(x[lane], y[lane], z[lane])
 }
 
 impl<'a> Lighting<'a> {
@@ -98,8 +102,8 @@ impl<'a> Lighting<'a> {
             masked_lights: scene.lights.have_masks().then_some(&scene.lights),
             virtual_lights: None,
             check_bounds,
+            lights: Vec::new(),
             pending: Vec::new(),
-            directions: Vec::new(),
             queries: Vec::new(),
             emissions: Vec::new(),
             unit_radiance: Vec::new(),
@@ -215,18 +219,12 @@ impl<'a> Lighting<'a> {
         let start = point.is_timed.then(Instant::now);
         self.unit_radiance.clear();
         self.pending.clear();
-        self.directions.clear();
         self.queries.clear();
-        for light in lights {
-            self.push(point, &light);
-        }
-        for first in (0..self.directions.len()).step_by(WIDTH) {
-            let end = (first + WIDTH).min(self.directions.len());
-            let s = self.material.evaluate(&self.directions[first..end]);
-            for (pending, s) in self.pending[first..end].iter().zip(s) {
-                self.unit_radiance[pending.index] = s * pending.factor;
-            }
-        }
+        self.lights.clear();
+        self.lights.extend(lights);
+        let lights = std::mem::take(&mut self.lights);
+        lights.chunks(WIDTH).for_each(|lights| self.shade_unoccluded(point, lights));
+        self.lights = lights;
         if let Some(virtual_lights) = &mut self.virtual_lights {
             virtual_lights.evaluate(&self.queries, &mut self.emissions);
             let mut emissions = self.emissions.iter();
@@ -235,7 +233,7 @@ impl<'a> Lighting<'a> {
                 self.unit_radiance[pending.index] *= *emission;
             }
         }
-        self.counts.representatives += self.directions.len() as u64;
+        self.counts.representatives += self.pending.len() as u64;
         let shaded = point.is_timed.then(Instant::now);
         let unit_radiance = &self.unit_radiance;
         self.pending.retain(|pending| unit_radiance[pending.index] != Vec3::ZERO);
@@ -275,44 +273,50 @@ impl<'a> Lighting<'a> {
         &self.unit_radiance
     }
 
-    /// Adds a light to the lights to shade.
-    fn push(&mut self, point: &ShadingPoint, light: &LightPoint) {
-        let index = self.unit_radiance.len();
-        self.unit_radiance.push(Vec3::ZERO);
-        let Some(incident) = light.incident_light(point.surface.p) else { return };
-        let wi = point.view.local_direction(incident.wi);
-        if !point.both_sides && wi.z <= 0.0 {
-            return;
-        }
-        let is_virtual = matches!(light.emission, Emission::Virtual { .. });
-        let mut factor = match self.masked_lights.filter(|_| !is_virtual) {
-            None => incident.factor,
-            Some(lights) => {
-                incident.factor
-                    * lights.mask(light.light, light.stratum, point.surface.p, incident.wi)
+    /// Appends the reflected radiance of up to [`WIDTH`] lights, without shadows and the emission of
+    /// virtual lights. Appends those that are not black to the pending lights.
+    fn shade_unoccluded(&mut self, point: &ShadingPoint, lights: &[LightPoint]) {
+        let first = self.unit_radiance.len();
+        self.unit_radiance.resize(first + lights.len(), Vec3::ZERO);
+        let incident = IncidentColumns::new(lights, point.surface.p);
+        let local = point.view.local_directions(&incident.wi);
+        let mut factor = incident.factor;
+        let mut is_lit = incident.is_lit;
+        for (lane, light) in lights.iter().enumerate().filter(|&(lane, _)| incident.is_lit[lane]) {
+            is_lit[lane] = point.both_sides || local[2][lane] > 0.0;
+            if let Some(lights) = self.masked_lights
+                && !light.is_virtual()
+            {
+                let wi = column(&incident.wi, lane);
+                factor[lane] *= lights.mask(light.light, light.stratum, point.surface.p, wi);
+                is_lit[lane] &= factor[lane] != 0.0;
             }
-        };
-        if factor == 0.0 {
-            return;
         }
-        let origin = point.surface.offset_ray_origin(incident.wi);
-        let target = match &self.virtual_lights {
-            Some(virtual_lights) if is_virtual => {
-                self.queries.push(EmissionQuery { light: light.light, d: -incident.wi });
-                Some(virtual_lights.target(light.light, point.surface.p))
-            }
-            _ => incident.target,
-        };
-        let ray = match target {
-            Some(target) => Ray::segment(origin, target),
-            None => Ray::new(origin, incident.wi),
-        };
-        if point.has_soft_terminator {
-            factor *= soft_factor(incident.wi, point.surface.frame.n, point.surface.ng);
+        let s = self.material.evaluate_lanes(&local, &is_lit);
+        for (lane, light) in lights.iter().enumerate().filter(|&(lane, _)| is_lit[lane]) {
+            let wi = column(&incident.wi, lane);
+            let is_virtual = light.is_virtual();
+            let target = match &self.virtual_lights {
+                Some(virtual_lights) if is_virtual => {
+                    self.queries.push(EmissionQuery { light: light.light, d: -wi });
+                    virtual_lights.target(light.light, point.surface.p)
+                }
+                _ => column(&incident.target, lane),
+            };
+            let origin = point.surface.offset_ray_origin(wi);
+            let ray = match light.emission {
+                Emission::Distant => Ray::new(origin, wi),
+                _ => Ray::segment(origin, target),
+            };
+            let soft = match point.has_soft_terminator {
+                true => soft_factor(wi, point.surface.frame.n, point.surface.ng),
+                false => 1.0,
+            };
+            let index = first + lane;
+            self.unit_radiance[index] = column(&s, lane) * (factor[lane] * soft);
+            let ray = Ray { time: point.time, ..ray };
+            self.pending.push(PendingLight { index, ray, is_virtual });
         }
-        self.directions.push(wi);
-        let ray = Ray { time: point.time, ..ray };
-        self.pending.push(PendingLight { index, factor, ray, is_virtual });
     }
 
     /// Returns the geometric factor of a light, which for virtual lights includes the emission relative

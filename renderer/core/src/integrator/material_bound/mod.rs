@@ -563,6 +563,39 @@ impl<'a> BoundEvaluator<'a> {
         s
     }
 
+    /// Evaluates s, 1/sr, for red, green and blue, for the light directions in the lanes of a mask. In
+    /// other lanes, results are undefined.
+    pub fn evaluate_lanes(
+        &mut self,
+        wi: &[Lanes; DIRECTION_WORDS],
+        mask: &[bool; LANES],
+    ) -> [Lanes; 3] {
+        let mut s = [[0.0; LANES]; 3];
+        let Some(first) = mask.iter().position(|&is_used| is_used) else { return s };
+        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let Version { point, capped_port, .. } = buffers.version;
+        let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
+        inputs.reshape(inputs.ports(), LANES);
+        outputs.reshape(outputs.ports(), LANES);
+        // Unused lanes repeat a direction, since shaders need valid ones.
+        let mut valid = *wi;
+        for column in &mut valid {
+            let repeated = column[first];
+            let lanes = column.iter_mut().zip(mask);
+            lanes.for_each(|(x, &is_used)| *x = if is_used { *x } else { repeated });
+        }
+        inputs.set_columns(0, 0, &valid.each_ref());
+        point.run(&buffers.textures, inputs, outputs);
+        outputs.read_columns(0, 0, &mut s);
+        self.counts.evaluations += mask.iter().filter(|&&is_used| is_used).count() as u64;
+        self.counts.lanes += LANES as u64;
+        if let Some(port) = *capped_port {
+            let is_capped = |row: usize| mask[row] && outputs.bits(row, port) != 0;
+            self.counts.capped += (0..LANES).filter(|&row| is_capped(row)).count() as u64;
+        }
+        s
+    }
+
     /// Evaluates s, 1/sr, for up to eight light directions. Unused lanes are 0.
     pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
         let mut s = [Vec3::ZERO; LANES];

@@ -12,6 +12,7 @@ use crate::light_tree::{
 };
 use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
+use fearless_simd::{Level, dispatch};
 use lightbound_math::direction_box::Lanes;
 use lightbound_math::sampling::{RandomStream, hash, luminance};
 use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, vec3};
@@ -175,28 +176,23 @@ impl<'a> Lighting<'a> {
     ) -> [f32; WIDTH] {
         let (node, magnitude) = (&*self.tree.node(index), &*self.tree.magnitude(index));
         self.counts.bound_evaluations += node.len() as u64;
-        let min_extinction = self.min_extinction;
-        let transmittance = |slot: usize| match kind {
-            _ if min_extinction == 0.0 => 1.0,
-            LightKind::Directional => 0.0,
-            LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
-                let corner = |[x, y, z]: &[Lanes; 3]| vec3(x[slot], y[slot], z[slot]);
-                max_transmittance(min_extinction, p, corner(&node.lo), corner(&node.hi))
+        let mut transmittance = [1.0; WIDTH];
+        if self.min_extinction > 0.0 {
+            for (slot, transmittance) in transmittance[..node.len()].iter_mut().enumerate() {
+                let (lo, hi) = (column(&node.lo, slot), column(&node.hi, slot));
+                *transmittance = match kind {
+                    LightKind::Directional => 0.0,
+                    LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
+                        max_transmittance(self.min_extinction, p, lo, hi)
+                    }
+                };
             }
-        };
-        let bound = |slot: usize| {
-            let [reflected, intensity] =
-                [s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
-            let luminance_bound = luminance(product(product(reflected, weight), intensity));
-            if luminance_bound == 0.0 || factors[slot] == 0.0 {
-                0.0
-            } else {
-                luminance_bound * factors[slot] * ROUNDING_FACTOR * transmittance(slot)
-            }
-        };
-        std::array::from_fn(
-            |slot| if slot < node.len() { nan_to_infinity(bound(slot)) } else { 0.0 },
-        )
+        }
+        let mut bounds = [0.0; WIDTH];
+        let factors = (factors, &transmittance);
+        dispatch!(Level::new(), _ => product_lanes(factors, weight, s, magnitude, &mut bounds));
+        bounds[node.len()..].fill(0.0);
+        bounds
     }
 
     /// Returns the reflected radiance of each light, scaled to an intensity of 1. It includes
@@ -391,13 +387,29 @@ fn max_transmittance(min_extinction: f32, p: Aabb, lo: Vec3, hi: Vec3) -> f32 {
 const ROUNDING_FACTOR: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// Returns the product of a bound and an intensity, with ∞ · 0 = 0.
-fn product(bound: Vec3, intensity: Vec3) -> Vec3 {
-    Vec3::select(intensity.cmpeq(Vec3::ZERO), Vec3::ZERO, bound * intensity)
+#[inline(always)]
+fn product(bound: f32, intensity: f32) -> f32 {
+    if intensity == 0.0 { 0.0 } else { bound * intensity }
 }
 
-/// Replaces a NaN bound by infinity.
-fn nan_to_infinity(bound: f32) -> f32 {
-    if bound.is_nan() { f32::INFINITY } else { bound }
+/// Computes bounds on the reflected luminance from bounds on the geometric factor, the transmittance,
+/// the material, and the magnitude of the intensity. NaN becomes infinite.
+#[inline(always)]
+fn product_lanes(
+    (factors, transmittance): (&Lanes, &Lanes),
+    weight: Vec3,
+    s: &[Lanes; 3],
+    magnitude: &[Lanes; 3],
+    bounds: &mut Lanes,
+) {
+    for (slot, bound) in bounds.iter_mut().enumerate() {
+        let reflected = |c: usize| product(product(s[c][slot], weight[c]), magnitude[c][slot]);
+        let luminance = luminance(vec3(reflected(0), reflected(1), reflected(2)));
+        let light = luminance * factors[slot] * ROUNDING_FACTOR * transmittance[slot];
+        let is_black = (luminance == 0.0) | (factors[slot] == 0.0) | (transmittance[slot] == 0.0);
+        let light = if light.is_nan() { f32::INFINITY } else { light };
+        *bound = if is_black { 0.0 } else { light };
+    }
 }
 
 #[cfg(test)]
@@ -459,13 +471,22 @@ mod tests {
     }
 
     #[test]
-    fn infinite_bound_times_zero_is_zero() {
-        let infinite = Vec3::splat(f32::INFINITY);
-        assert_eq!(product(infinite, vec3(0.0, 2.0, 0.0)), vec3(0.0, f32::INFINITY, 0.0));
-        assert_eq!(product(vec3(1.0, 2.0, 3.0), vec3(2.0, 0.0, 1.0)), vec3(2.0, 0.0, 3.0));
+    fn infinite_bounds_times_zero_are_zero() {
+        let (mut bounds, lanes) = ([0.0; WIDTH], |x: f32| [x; WIDTH]);
+        let mut s = [lanes(f32::INFINITY), lanes(f32::INFINITY), lanes(1.0)];
+        (s[0][2], s[1][2], s[0][3]) = (2.0, 3.0, f32::NAN);
+        let mut magnitude = [lanes(0.0), lanes(0.0), lanes(0.5)];
+        (magnitude[0][1], magnitude[0][3]) = (2.0, 1.0);
+        let (mut factors, mut transmittance) = (lanes(4.0), lanes(1.0));
+        (factors[4], transmittance[5]) = (0.0, 0.0);
+        magnitude[0][4..].fill(1.0);
+        product_lanes((&factors, &transmittance), Vec3::ONE, &s, &magnitude, &mut bounds);
+        let blue = 0.0722 * 0.5 * 4.0 * ROUNDING_FACTOR;
+        let inf = f32::INFINITY;
+        assert!((bounds[0] - blue).abs() < 1e-6 && (bounds[2] - blue).abs() < 1e-6, "{bounds:?}");
         assert_eq!(
-            (nan_to_infinity(f32::NAN), nan_to_infinity(0.0), nan_to_infinity(2.0)),
-            (f32::INFINITY, 0.0, 2.0)
+            [bounds[1], bounds[3], bounds[4], bounds[5], bounds[6]],
+            [inf, inf, 0.0, 0.0, inf]
         );
     }
 }

@@ -21,6 +21,7 @@ use super::cells::{DirectionCell, DirectionDomain, LEVELS};
 use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};
 use super::tree::{DirectionTree, Node};
 use crate::material::ShaderBinding;
+use fearless_simd::{Level, dispatch};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes, greater};
 use std::collections::BinaryHeap;
@@ -88,6 +89,34 @@ impl SplitCandidate {
         let index = !(self.0 as u32) as usize;
         (f32::from_bits((self.0 >> 32) as u32), index / LANES, index % LANES)
     }
+}
+
+/// Limits the estimates of a cell's children to `max_mean`. Returns the uncertainty of each child,
+/// and the trust in its bounds. `upper` is a bound on the integral over the cell, and `trust` that in
+/// its bounds.
+#[inline(always)]
+fn uncertainties(
+    estimates: &mut BrdfEstimates,
+    area: f32,
+    max_mean: f32,
+    upper: f32,
+    trust: f32,
+) -> (Lanes, Lanes) {
+    let BrdfEstimates { value, lower, upper: bound } = estimates;
+    for lane in 0..LANES {
+        (value[lane], bound[lane]) = (value[lane].min(max_mean), bound[lane].min(max_mean));
+    }
+    let looseness = greater(area * bound.iter().sum::<f32>() / upper, 1.0);
+    let trust = trust / (looseness * looseness);
+    let (mut errors, mut trusts) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        let range = bound[lane] - lower[lane];
+        // `greater` discards the NaN of 0/0.
+        trusts[lane] = greater(value[lane] / bound[lane], trust);
+        let error = trusts[lane] * area * range * (range / (value[lane] + range));
+        errors[lane] = if range > 0.0 { error } else { 0.0 };
+    }
+    (errors, trusts)
 }
 
 /// Builds direction trees for one shading point after another. Buffers are reused.
@@ -167,29 +196,20 @@ impl<'a> AdaptiveBuilder<'a> {
         let area = cell.child(0).area();
         // Upper bound on the mean over a cell if energy is conserved.
         let max_mean = domain.density(1.0, Vec3::Z) / (domain.width() * area);
-        let parent = self.nodes.len();
-        estimates.value = estimates.value.map(|value| value.min(max_mean));
-        estimates.upper = estimates.upper.map(|bound| bound.min(max_mean));
-        let uppers = area * estimates.upper.iter().sum::<f32>();
-        let looseness = greater(uppers / upper, 1.0);
-        let trust = trust / (looseness * looseness);
-        let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
-        for (lane, child_trust) in trusts.iter_mut().enumerate() {
-            let (value, range) =
-                (estimates.value[lane], estimates.upper[lane] - estimates.lower[lane]);
-            // `greater` discards the NaN of 0/0.
-            *child_trust = greater(value / estimates.upper[lane], trust);
-            let error = if range > 0.0 {
-                *child_trust * area * range * (range / (value + range))
-            } else {
-                0.0
-            };
-            if error > negligible && cell.level() + 1 < LEVELS {
+        let (errors, trust) = dispatch!(
+            Level::new(),
+            _ => uncertainties(&mut estimates, area, max_mean, upper, trust)
+        );
+        let (parent, mut sum) = (self.nodes.len(), 0.0);
+        if cell.level() + 1 < LEVELS {
+            for (lane, &error) in
+                errors.iter().enumerate().filter(|(_, error)| **error > negligible)
+            {
                 self.candidates.push(SplitCandidate::new(error, parent, lane));
                 sum += error;
             }
         }
-        self.nodes.push(SplitNode { cell, area, estimates, trust: trusts, node: Node::LEAVES });
+        self.nodes.push(SplitNode { cell, area, estimates, trust, node: Node::LEAVES });
         sum
     }
 

@@ -39,7 +39,9 @@ use lightbound_math::sampling::warp::{disk_to_square, sin_cos_octant, uniform_di
 use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
 use lightbound_shader::relations::MAX_UNIT_COMPONENT;
 use lightbound_shader::{ShaderKind, SurfaceSides};
+use std::borrow::Cow;
 use std::f32::consts::{FRAC_1_PI, FRAC_1_SQRT_2};
+use std::sync::OnceLock;
 
 /// Margin for rounding errors of x, y and z² of BSDFs; half the margin of phase functions.
 const BOX_MARGIN: f32 = 1.0 / (1 << 18) as f32;
@@ -54,6 +56,10 @@ pub const LEVELS: u32 = 10;
 
 /// Minimum |z| of sampled directions of phase functions, so that the sign of z is that of the square.
 const MIN_Z: f32 = 1.0 / (1 << 24) as f32;
+
+/// Number of levels, the domain included, whose cells have their children in a table: 585 cells,
+/// 168 KB. Trees split few cells below them.
+const TABLE_LEVELS: u32 = 4;
 
 /// The directions that cells cover, with their measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +77,27 @@ impl DirectionDomain {
             ShaderKind::Phase => DirectionDomain::Volume,
             _ => DirectionDomain::Surface(program.sides),
         }
+    }
+
+    /// Returns the children of the cells of the first levels, by the index of the cell.
+    fn first_levels(self) -> &'static [CellChildren] {
+        static TABLES: [OnceLock<Vec<CellChildren>>; 3] = [const { OnceLock::new() }; 3];
+        let table = match self {
+            DirectionDomain::Surface(SurfaceSides::One) => 0,
+            DirectionDomain::Surface(SurfaceSides::Both) => 1,
+            DirectionDomain::Volume => 2,
+        };
+        TABLES[table].get_or_init(|| {
+            let cells = (0..TABLE_LEVELS).flat_map(|level| {
+                let (columns, rows) = (1 << (level + level.div_ceil(2)), 1 << (level + level / 2));
+                (0..columns * rows).map(move |k| DirectionCell {
+                    level,
+                    column: k / rows,
+                    row: k % rows,
+                })
+            });
+            cells.map(|cell| cell.compute_children(self)).collect()
+        })
     }
 
     /// Returns the width, which equals the number of squares.
@@ -193,7 +220,22 @@ impl DirectionCell {
     /// Returns direction boxes and centres of the cell's children. The box of a child contains
     /// every computed direction of a position in the child. It also contains every vector that has
     /// unit length to within 2⁻²¹ and a computed position in the child.
-    pub fn children(&self, domain: DirectionDomain) -> CellChildren {
+    pub fn children(&self, domain: DirectionDomain) -> Cow<'static, CellChildren> {
+        if self.level < TABLE_LEVELS {
+            Cow::Borrowed(&domain.first_levels()[self.index()])
+        } else {
+            Cow::Owned(self.compute_children(domain))
+        }
+    }
+
+    /// Returns the index among the cells of all levels, level by level and column by column.
+    fn index(&self) -> usize {
+        let rows = 1 << (self.level + self.level / 2);
+        let before = ((1 << (3 * self.level)) - 1) / 7;
+        before + self.column as usize * rows + self.row as usize
+    }
+
+    fn compute_children(&self, domain: DirectionDomain) -> CellChildren {
         let QuadrantRectangles { min, max, signs } = self.mirrored(domain);
         let mut boxes = boxes(domain, &min, &max);
         for (k, signs) in signs.iter().enumerate() {

@@ -31,9 +31,11 @@
 //! ```
 
 mod batch;
+mod hoisted;
 mod instrumented;
 
 pub use batch::Batch;
+pub use hoisted::HoistedKernel;
 pub use instrumented::InstrumentedKernel;
 
 use crate::builder::rewrite::liveness;

@@ -208,7 +208,7 @@ pub use frontend::{
     VectorFact,
 };
 pub use jit::Arena;
-pub use kernel::{Batch, InstrumentedKernel, Kernel};
+pub use kernel::{Batch, HoistedKernel, InstrumentedKernel, Kernel};
 pub use pruning::PrunableFunction;
 pub use target::Target;
 pub use texture::Texture;

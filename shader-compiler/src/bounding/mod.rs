@@ -56,7 +56,7 @@ use crate::frontend::{
 use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::{Emit, Function, Op, Type, Value};
 use crate::jit::Arena;
-use crate::kernel::{Batch, Kernel};
+use crate::kernel::{Batch, HoistedKernel, Kernel};
 use crate::lift::{self, BoundSides, Input, Lifted, Options};
 use crate::passes::{self, unroll};
 use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations, SortedComponent};
@@ -402,7 +402,7 @@ fn dot(builder: &mut Builder, a: [Value; 3], b: [Value; 3]) -> Value {
 /// A compiled bounding shader, callable from any thread.
 #[derive(Clone, Debug)]
 pub struct BoundingKernel {
-    kernel: Kernel,
+    kernel: HoistedKernel,
     /// For each input of the point shader, its first port and whether it is an interval.
     inputs: Vec<(usize, bool)>,
     /// For each input of the point shader, whether its static bounds are a single interval.
@@ -427,8 +427,30 @@ impl BoundingKernel {
         ))
     }
 
+    /// Compiles a bounding shader for batches whose boxes share all scalar inputs. What depends on
+    /// these alone is computed by [`hoist`](Self::hoist).
+    ///
+    /// # Errors
+    ///
+    /// Under the conditions of [`Kernel::compile`].
+    pub fn compile_hoisted(
+        arena: &Arena,
+        lifted: &Lifted,
+        target: Target,
+    ) -> Result<BoundingKernel, CompileError> {
+        let layout = lifted.layout();
+        let is_scalar = |port| layout.iter().any(|&(first, interval)| first == port && !interval);
+        let function = passes::lower(&lifted.function);
+        let kernel = HoistedKernel::compile(arena, &function, target, is_scalar)?;
+        Ok(BoundingKernel::with_kernel(kernel, lifted))
+    }
+
     /// Wraps the compiled code of a bounding shader.
     pub fn new(kernel: Kernel, lifted: &Lifted) -> BoundingKernel {
+        BoundingKernel::with_kernel(HoistedKernel::from(kernel), lifted)
+    }
+
+    fn with_kernel(kernel: HoistedKernel, lifted: &Lifted) -> BoundingKernel {
         let is_contiguous = |input: &Input| match &input.bounds {
             Bounds::Float(floats) => {
                 floats.pieces.iter().count() == 1
@@ -446,9 +468,9 @@ impl BoundingKernel {
         }
     }
 
-    /// The compiled code.
+    /// The compiled code, without what is hoisted.
     pub fn kernel(&self) -> &Kernel {
-        &self.kernel
+        self.kernel.rest()
     }
 
     /// Whether the bounds depend on an input of the point shader. Others need not be set, but the
@@ -460,7 +482,7 @@ impl BoundingKernel {
 
     /// Number of bounded outputs.
     fn output_count(&self) -> usize {
-        self.kernel.outputs().len() / if self.sides == BoundSides::Both { 2 } else { 1 }
+        self.kernel().outputs().len() / if self.sides == BoundSides::Both { 2 } else { 1 }
     }
 
     /// The precondition on boxes; `None` if the code does not depend on it.
@@ -493,7 +515,7 @@ impl BoundingKernel {
         textures: &[&Texture],
         boxes: &[[[f32; 2]; I]],
     ) -> Vec<[[f32; 2]; O]> {
-        let mut ports = self.kernel.inputs().iter().chain(self.kernel.outputs());
+        let mut ports = self.kernel().inputs().iter().chain(self.kernel().outputs());
         assert!(ports.all(|port| port.ty == Type::F32), "an input or output is not a float");
         let mut rows = BoxBatch::new(self, boxes.len());
         let mut bounds = BoundsBatch::new(self, boxes.len());
@@ -517,6 +539,17 @@ impl BoundingKernel {
         (0..boxes.len()).map(|row| std::array::from_fn(|output| bounds.get(row, output))).collect()
     }
 
+    /// Computes what depends on the scalar inputs alone, if the kernel was compiled for that. They must
+    /// be set, and be the same in all boxes; then it holds for any number of [`run`](Self::run)s.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are fewer textures than the shader reads, or if `boxes` were created for another
+    /// kernel.
+    pub fn hoist(&self, textures: &[&Texture], boxes: &mut BoxBatch) {
+        self.kernel.hoist(textures, &mut boxes.batch, &mut boxes.hoisted);
+    }
+
     /// Checks the precondition of all boxes, in builds with debug assertions.
     fn check(&self, boxes: &BoxBatch) {
         let Some(precondition) = self.precondition().filter(|_| cfg!(debug_assertions)) else {
@@ -534,14 +567,23 @@ impl BoundingKernel {
 #[derive(Clone, Debug)]
 pub struct BoxBatch {
     batch: Batch,
+    /// Buffer for hoisted values.
+    hoisted: Batch,
     inputs: Vec<(usize, bool)>,
 }
 
 impl BoxBatch {
     /// Allocates `rows` boxes.
     pub fn new(kernel: &BoundingKernel, rows: usize) -> BoxBatch {
-        let batch = Batch::new(kernel.kernel.target(), kernel.kernel.inputs().len(), rows);
-        BoxBatch { batch, inputs: kernel.inputs.clone() }
+        let target = kernel.kernel().target();
+        let batch = Batch::new(target, kernel.kernel().inputs().len(), rows);
+        BoxBatch { batch, hoisted: Batch::new(target, 0, 0), inputs: kernel.inputs.clone() }
+    }
+
+    /// Prepares the boxes for another kernel of a shader with the same inputs. All inputs must be set
+    /// again.
+    pub fn reshape(&mut self, kernel: &BoundingKernel) {
+        self.batch.reshape(kernel.kernel().inputs().len(), self.batch.rows());
     }
 
     /// Sets an input of the point shader to an interval. The endpoints of a scalar input must be
@@ -597,7 +639,8 @@ impl BoxBatch {
 
     /// Wraps a batch in the layout of the kernel's inputs.
     pub fn from_batch(kernel: &BoundingKernel, batch: Batch) -> BoxBatch {
-        BoxBatch { batch, inputs: kernel.inputs.clone() }
+        let hoisted = Batch::new(kernel.kernel().target(), 0, 0);
+        BoxBatch { batch, hoisted, inputs: kernel.inputs.clone() }
     }
 
     /// The endpoints of a float input.
@@ -624,7 +667,7 @@ impl BoundsBatch {
             BoundSides::Both => [2 * k, 2 * k + 1].map(Some),
         };
         BoundsBatch {
-            batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows),
+            batch: Batch::new(kernel.kernel().target(), kernel.kernel().outputs().len(), rows),
             ports: (0..kernel.output_count()).map(ports).collect(),
         }
     }

@@ -245,7 +245,7 @@ impl SplitKernel {
 
     /// Stores the union of the bounds on sub-boxes. NaN, which means unbounded, takes precedence.
     fn store_union(&self, first: usize, bounds: &mut BoundsBatch, row: usize) {
-        let outputs = self.kernel.kernel.outputs();
+        let outputs = self.kernel.kernel().outputs();
         for (side, port) in self
             .bounds
             .ports

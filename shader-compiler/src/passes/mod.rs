@@ -15,6 +15,7 @@ pub mod derivative;
 pub mod expand;
 pub mod factor;
 pub mod fusion;
+pub mod hoist;
 pub mod predication;
 pub mod range_propagation;
 pub mod unroll;

@@ -6,6 +6,9 @@
 //! not NaN: NaN is *suppressed*, so that NaN for isolated directions does not invalidate the bounds
 //! around them.
 //!
+//! Cells of one shading point share `wo` and the parameters: what depends on them alone is computed
+//! once for each point.
+//!
 //! Where textures make parameters 0 or 1 in regions of surfaces, the cheapest version that is valid
 //! for the parameters of a shading point is used ([`Program::region_versions`]).
 
@@ -19,7 +22,7 @@ use lightbound_shader::bounding::{
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::Relations;
-use lightbound_shader::{Arena, Batch, Kernel, Texture, passes};
+use lightbound_shader::{Arena, Batch, HoistedKernel, Texture, passes};
 
 /// Kernels of a shader, shared by all threads.
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub struct BrdfKernels {
 /// The kernels for some parameters. Those of all versions have the same inputs and outputs.
 #[derive(Debug)]
 struct Version {
-    values: Kernel,
+    values: HoistedKernel,
     bounds: BoundingKernel,
 }
 
@@ -82,8 +85,13 @@ impl Version {
         let lifted =
             integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
         Ok(Version {
-            values: Kernel::compile(arena, &passes::lower(&integrand.bounded()), program.target())?,
-            bounds: BoundingKernel::compile(arena, &lifted, program.target())?,
+            values: HoistedKernel::compile(
+                arena,
+                &passes::lower(&integrand.bounded()),
+                program.target(),
+                |port| port >= WO_PORT,
+            )?,
+            bounds: BoundingKernel::compile_hoisted(arena, &lifted, program.target())?,
         })
     }
 }
@@ -107,6 +115,8 @@ pub(super) struct Brdf<'a> {
     textures: Vec<&'a Texture>,
     inputs: Batch,
     outputs: Batch,
+    /// Buffer for hoisted values.
+    hoisted: Batch,
     boxes: BoxBatch,
     limits: BoundsBatch,
     /// The words of the material parameters.
@@ -120,13 +130,15 @@ impl<'a> Brdf<'a> {
     pub fn new(kernels: &'a BrdfKernels, binding: &'a ShaderBinding) -> Brdf<'a> {
         let version = &kernels.general;
         let Version { values, bounds } = version;
-        let batch = |ports: usize| Batch::new(values.target(), ports, LANES);
+        let values = values.rest();
+        let batch = |ports: usize, rows: usize| Batch::new(values.target(), ports, rows);
         Brdf {
             kernels,
             version,
             textures: binding.textures.iter().map(|texture| &**texture).collect(),
-            inputs: batch(values.inputs().len()),
-            outputs: batch(values.outputs().len()),
+            inputs: batch(values.inputs().len(), LANES),
+            outputs: batch(values.outputs().len(), LANES),
+            hoisted: batch(0, 0),
             boxes: BoxBatch::new(bounds, LANES),
             limits: BoundsBatch::new(bounds, LANES),
             parameters: Vec::new(),
@@ -142,11 +154,16 @@ impl<'a> Brdf<'a> {
         self.parameters.clear();
         self.parameters.extend(parameters);
         self.version = self.kernels.version(&self.parameters);
+        let Version { values, bounds } = self.version;
+        self.inputs.reshape(values.rest().inputs().len(), LANES);
+        self.boxes.reshape(bounds);
         let wo = wo.to_array().map(f32::to_bits);
         for (port, &word) in (WO_PORT..).zip(wo.iter().chain(&self.parameters)) {
             self.inputs.fill_port(port, word);
             self.boxes.fill(port, word);
         }
+        values.hoist(&self.textures, &mut self.inputs, &mut self.hoisted);
+        bounds.hoist(&self.textures, &mut self.boxes);
     }
 
     /// Evaluates the BRDF for eight directions. NaN, infinite and negative values are replaced by

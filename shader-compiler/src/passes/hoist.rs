@@ -1,0 +1,244 @@
+//! Hoists what does not depend on the varying inputs of a batch.
+//!
+//! A renderer bounds a material for many boxes of directions at one shading point. There, `wo` and the
+//! parameters are the same in all rows. [`Hoisted`] divides a function into one that depends on such
+//! invariant inputs alone, which runs once for each shading point, and the rest, with the results as
+//! further inputs.
+
+use crate::builder::rewrite::remove_dead_code;
+use crate::ir::function::{Block, Def, Function, Port, Stmt, Value, for_each_stmt};
+use crate::ir::types::Type;
+
+/// A function in two parts.
+#[derive(Clone, Debug)]
+pub struct Hoisted {
+    /// Computes values from the invariant inputs; it has all inputs of the rest. Without outputs, if
+    /// hoisting does not pay.
+    pub invariant: Function,
+    /// The function, whose inputs are followed by the outputs of `invariant`.
+    pub rest: Function,
+}
+
+/// Hoisting must remove at least this fraction of the operations: the other function has to be called.
+const MIN_SAVING: f64 = 0.05;
+
+impl Hoisted {
+    /// Divides a lowered function. `is_invariant` holds for the inputs that are the same in all rows.
+    /// Preserves all values.
+    pub fn new(function: &Function, is_invariant: impl Fn(usize) -> bool) -> Hoisted {
+        let invariant = invariant_values(function, is_invariant);
+        let is_hoisted = |stmt: &Stmt| results(stmt).iter().all(|value| invariant[value.index()]);
+        let mut needed = vec![false; function.len()];
+        for &value in &function.body.yields {
+            needed[value.index()] = true;
+        }
+        // From the last statement to the first: bools of the rest are computed again.
+        let mut kept = Vec::new();
+        for stmt in function.body.stmts.iter().rev() {
+            let keeps = match stmt {
+                Stmt::Op(value) if is_hoisted(stmt) => {
+                    needed[value.index()] && function.ty(*value) == Type::Bool
+                }
+                _ => !is_hoisted(stmt),
+            };
+            if keeps {
+                mark_used(function, stmt, &mut needed);
+                kept.push(stmt.clone());
+            }
+        }
+        kept.reverse();
+        let hoisted: Vec<&Stmt> =
+            function.body.stmts.iter().filter(|stmt| is_hoisted(stmt)).collect();
+        let passed: Vec<Value> = (hoisted.iter().flat_map(|stmt| results(stmt)).copied())
+            .filter(|&value| needed[value.index()] && function.ty(value) != Type::Bool)
+            .collect();
+        let rest = Block { stmts: kept, yields: function.body.yields.clone() };
+        let [all, remaining] = [&function.body, &rest].map(|block| operations(block) as f64);
+        if remaining > (1.0 - MIN_SAVING) * all || passed.is_empty() {
+            return Hoisted::none(function);
+        }
+        let ports = passed
+            .iter()
+            .enumerate()
+            .map(|(k, &value)| Port { name: format!("hoisted.{k}"), ty: function.ty(value) });
+        let ports: Vec<Port> = ports.collect();
+        let mut inputs = function.inputs.clone();
+        inputs.extend(ports.iter().cloned());
+        let mut rest = Function { inputs: inputs.clone(), body: rest, ..function.clone() };
+        for (k, value) in passed.iter().enumerate() {
+            rest.values[value.index()].def = Def::Input((function.inputs.len() + k) as u32);
+        }
+        remove_dead_code(&mut rest);
+        let stmts = hoisted.into_iter().cloned().collect();
+        let mut invariant = Function {
+            name: format!("{}.invariant", function.name),
+            inputs,
+            outputs: ports,
+            body: Block { stmts, yields: passed },
+            values: function.values.clone(),
+        };
+        remove_dead_code(&mut invariant);
+        // Every input has a value.
+        for k in function.inputs.len()..invariant.inputs.len() {
+            invariant.add(invariant.inputs[k].ty, Def::Input(k as u32));
+        }
+        Hoisted { invariant, rest }
+    }
+
+    /// The whole function as the rest.
+    fn none(function: &Function) -> Hoisted {
+        let invariant = Function { outputs: vec![], body: Block::default(), ..function.clone() };
+        Hoisted { invariant, rest: function.clone() }
+    }
+}
+
+/// The values that a statement defines for those after it.
+fn results(stmt: &Stmt) -> &[Value] {
+    match stmt {
+        Stmt::Op(value) => std::slice::from_ref(value),
+        Stmt::If(i) => &i.results,
+        Stmt::Loop(l) => &l.results,
+    }
+}
+
+/// Returns the number of operations, nested ones included.
+fn operations(block: &Block) -> usize {
+    let mut count = 0;
+    for_each_stmt(block, &mut |stmt| count += usize::from(matches!(stmt, Stmt::Op(_))));
+    count
+}
+
+/// Computes for each value of the outermost block whether it depends on invariant inputs alone.
+fn invariant_values(function: &Function, is_invariant: impl Fn(usize) -> bool) -> Vec<bool> {
+    let values = function.values.iter();
+    let mut invariant: Vec<bool> = values
+        .map(|data| match data.def {
+            Def::Input(port) => is_invariant(port as usize),
+            Def::Const(_) => true,
+            Def::Op { .. } | Def::Param | Def::Result => false,
+        })
+        .collect();
+    mark_invariant(function, &function.body, &mut invariant);
+    invariant
+}
+
+/// Marks the invariant values of a block. Returns whether all of them are. Ifs and loops with results
+/// that are bools stay where they are, since bools cannot be inputs.
+fn mark_invariant(function: &Function, block: &Block, invariant: &mut Vec<bool>) -> bool {
+    let mut all = true;
+    for stmt in &block.stmts {
+        let has_bools = || results(stmt).iter().any(|&value| function.ty(value) == Type::Bool);
+        let is_invariant = match stmt {
+            Stmt::Op(value) => {
+                let (_, args) = function.operation(*value).expect("a statement is an operation");
+                let is_invariant = args.iter().all(|arg| invariant[arg.index()]);
+                invariant[value.index()] = is_invariant;
+                is_invariant
+            }
+            Stmt::If(i) => {
+                let arms =
+                    [&i.then, &i.otherwise].map(|arm| mark_invariant(function, arm, invariant));
+                let is_invariant = invariant[i.cond.index()]
+                    && arms == [true; 2]
+                    && !has_bools()
+                    && [&i.then, &i.otherwise]
+                        .iter()
+                        .all(|arm| arm.yields.iter().all(|value| invariant[value.index()]));
+                i.results.iter().for_each(|result| invariant[result.index()] = is_invariant);
+                is_invariant
+            }
+            Stmt::Loop(l) => {
+                let starts = l.init.iter().all(|value| invariant[value.index()]);
+                l.params.iter().for_each(|param| invariant[param.index()] = starts);
+                let head = mark_invariant(function, &l.head, invariant);
+                let body = mark_invariant(function, &l.body, invariant);
+                let is_invariant = starts
+                    && head
+                    && body
+                    && invariant[l.cond.index()]
+                    && !has_bools()
+                    && [&l.head, &l.body]
+                        .iter()
+                        .all(|block| block.yields.iter().all(|value| invariant[value.index()]));
+                l.results.iter().for_each(|result| invariant[result.index()] = is_invariant);
+                is_invariant
+            }
+        };
+        all &= is_invariant;
+    }
+    all
+}
+
+/// Marks the values that a statement uses, nested statements included.
+fn mark_used(function: &Function, stmt: &Stmt, needed: &mut [bool]) {
+    let mut mark = |value: Value| needed[value.index()] = true;
+    match stmt {
+        Stmt::Op(value) => {
+            let (_, args) = function.operation(*value).expect("a statement is an operation");
+            args.iter().copied().for_each(mark);
+        }
+        Stmt::If(i) => {
+            mark(i.cond);
+            for block in [&i.then, &i.otherwise] {
+                mark_block(function, block, needed);
+            }
+        }
+        Stmt::Loop(l) => {
+            mark(l.cond);
+            l.init.iter().copied().for_each(mark);
+            for block in [&l.head, &l.body] {
+                mark_block(function, block, needed);
+            }
+        }
+    }
+}
+
+fn mark_block(function: &Function, block: &Block, needed: &mut [bool]) {
+    block.yields.iter().for_each(|value| needed[value.index()] = true);
+    block.stmts.iter().for_each(|stmt| mark_used(function, stmt, needed));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::verify::verify;
+    use crate::testing::random::{self, Options};
+    use crate::testing::same;
+    use crate::{interpreter, random::Random};
+
+    #[test]
+    fn values_are_preserved() {
+        let mut hoisted_functions = 0;
+        for seed in 0..2000 {
+            let before = random::function(seed, &Options::any(seed, true));
+            let mut random = Random::new(seed);
+            let is_invariant: Vec<bool> =
+                before.inputs.iter().map(|_| random.below(3) > 0).collect();
+            let Hoisted { invariant, rest } = Hoisted::new(&before, |input| is_invariant[input]);
+            for function in [&invariant, &rest] {
+                verify(function).unwrap_or_else(|e| panic!("{e}\n{before}\n{function}"));
+            }
+            hoisted_functions += u32::from(!invariant.outputs.is_empty());
+            let run = |function: &Function, words: &[u32]| {
+                interpreter::run(function, &random::tables(), words, 1 << 22).unwrap()
+            };
+            for row in random::special_rows(&before.inputs, 4, seed) {
+                // The invariant function does not read the other inputs, or those that it computes.
+                let mut words = row.clone();
+                for (word, &is_invariant) in words.iter_mut().zip(&is_invariant) {
+                    *word = if is_invariant { *word } else { 0 };
+                }
+                words.resize(invariant.inputs.len(), 0);
+                let values = run(&invariant, &words);
+                let [a, b] = [
+                    run(&before, &row),
+                    run(&rest, &row.iter().chain(&values).copied().collect::<Vec<_>>()),
+                ];
+                for (port, (a, b)) in before.outputs.iter().zip(a.into_iter().zip(b)) {
+                    assert!(same(port.ty, a, b), "seed {seed}\n{before}\n{invariant}\n{rest}");
+                }
+            }
+        }
+        assert!(hoisted_functions > 500, "{hoisted_functions} functions");
+    }
+}

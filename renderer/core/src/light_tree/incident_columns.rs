@@ -112,8 +112,7 @@ impl IncidentColumns {
             self.set_lane(lane, wi, target);
             self.factor[lane] = factor;
             // False for NaN.
-            self.is_lit[lane] = (d2 >= MIN_DISTANCE_SQUARED)
-                & (d2 <= f32::MAX)
+            self.is_lit[lane] = (MIN_DISTANCE_SQUARED..=f32::MAX).contains(&d2)
                 & (factor > 0.0)
                 & (factor < f32::INFINITY);
         }

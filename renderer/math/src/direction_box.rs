@@ -54,6 +54,12 @@ pub const LANES: usize = 8;
 /// One float per cluster.
 pub type Lanes = [f32; LANES];
 
+/// Returns the vector in a lane.
+#[inline(always)]
+pub fn lane_vector([x, y, z]: &[Lanes; 3], lane: usize) -> Vec3 {
+    Vec3::new(x[lane], y[lane], z[lane])
+}
+
 /// Eight boxes of unit vectors in the shading frame. No box is empty, and all lie in [−1, 1]³.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectionBoxes {
@@ -457,6 +463,24 @@ mod tests {
 
     fn contains(boxes: &DirectionBoxes, lane: usize, v: Vec3) -> bool {
         boxes.get(lane).into_iter().zip(v.to_array()).all(|([lo, hi], x)| lo <= x && x <= hi)
+    }
+
+    #[test]
+    fn local_directions_of_lanes_are_those_of_single_directions() {
+        let frame = Frame::from_normal(Vec3::new(0.48, -0.6, 0.64));
+        let view = Viewpoint::new(Vec3::ZERO, &frame, 1.0);
+        let x = [0.0, 1.0, 0.6, -0.8, 3.0, 1e-3, -0.0, 0.57735];
+        let y = [0.0, 0.0, 0.8, 0.6, 4.0, 0.0, 1.0, 0.57735];
+        let z = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.57735];
+        let local = view.local_directions(&[x, y, z]);
+        for lane in 0..LANES {
+            let expected = view.local_direction(Vec3::new(x[lane], y[lane], z[lane]));
+            let bits = |v: Vec3| v.to_array().map(f32::to_bits);
+            assert!(
+                bits(lane_vector(&local, lane)) == bits(expected)
+                    || expected.is_nan() && lane_vector(&local, lane).is_nan()
+            );
+        }
     }
 
     #[test]

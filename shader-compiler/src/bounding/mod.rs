@@ -428,7 +428,7 @@ impl BoundingKernel {
     }
 
     /// Compiles a bounding shader for batches whose boxes share all scalar inputs. What depends on
-    /// these alone is computed by [`hoist`](Self::hoist).
+    /// these alone is computed by [`hoist`](Self::hoist), which must precede [`run`](Self::run).
     ///
     /// # Errors
     ///
@@ -473,6 +473,11 @@ impl BoundingKernel {
         self.kernel.rest()
     }
 
+    /// Whether [`hoist`](Self::hoist) computes anything.
+    pub fn is_hoisted(&self) -> bool {
+        self.kernel.is_hoisted()
+    }
+
     /// Whether the bounds depend on an input of the point shader. Others need not be set, but the
     /// [precondition](Self::precondition) is on all.
     pub fn reads(&self, input: usize) -> bool {
@@ -490,7 +495,9 @@ impl BoundingKernel {
         self.uses_relations.then_some(&self.precondition)
     }
 
-    /// Bounds all boxes. `textures` are in the order in which the shader declares them.
+    /// Bounds all boxes. `textures` are in the order in which the shader declares them. If the
+    /// kernel [is hoisted](Self::is_hoisted), [`hoist`](Self::hoist) must have run on the boxes
+    /// since their scalar inputs changed.
     ///
     /// # Panics
     ///
@@ -508,13 +515,15 @@ impl BoundingKernel {
     ///
     /// # Panics
     ///
-    /// Panics under the conditions of [`run`](Self::run), if the shader does not have I inputs and
-    /// O outputs, all of them floats, or if the endpoints of a scalar input differ.
+    /// Panics under the conditions of [`run`](Self::run), if values are hoisted, if the shader does
+    /// not have I inputs and O outputs, all of them floats, or if the endpoints of a scalar input
+    /// differ.
     pub fn bound<const I: usize, const O: usize>(
         &self,
         textures: &[&Texture],
         boxes: &[[[f32; 2]; I]],
     ) -> Vec<[[f32; 2]; O]> {
+        assert!(!self.kernel.is_hoisted(), "boxes may have different scalar inputs");
         let mut ports = self.kernel().inputs().iter().chain(self.kernel().outputs());
         assert!(ports.all(|port| port.ty == Type::F32), "an input or output is not a float");
         let mut rows = BoxBatch::new(self, boxes.len());
@@ -539,13 +548,13 @@ impl BoundingKernel {
         (0..boxes.len()).map(|row| std::array::from_fn(|output| bounds.get(row, output))).collect()
     }
 
-    /// Computes what depends on the scalar inputs alone, if the kernel was compiled for that. They must
-    /// be set, and be the same in all boxes; then it holds for any number of [`run`](Self::run)s.
+    /// Computes what depends on the scalar inputs alone, if the kernel was compiled for that. They
+    /// must be set, and be the same in all boxes. It holds for any number of [`run`](Self::run)s.
     ///
     /// # Panics
     ///
-    /// Panics if there are fewer textures than the shader reads, or if `boxes` were created for another
-    /// kernel.
+    /// Panics if there are fewer textures than the shader reads, or if `boxes` were created for
+    /// another kernel.
     pub fn hoist(&self, textures: &[&Texture], boxes: &mut BoxBatch) {
         self.kernel.hoist(textures, &mut boxes.batch, &mut boxes.hoisted);
     }
@@ -580,8 +589,8 @@ impl BoxBatch {
         BoxBatch { batch, hoisted: Batch::new(target, 0, 0), inputs: kernel.inputs.clone() }
     }
 
-    /// Prepares the boxes for another kernel of a shader with the same inputs. All inputs must be set
-    /// again.
+    /// Prepares the boxes for another kernel of a shader with the same inputs. All inputs must be
+    /// set again.
     pub fn reshape(&mut self, kernel: &BoundingKernel) {
         self.batch.reshape(kernel.kernel().inputs().len(), self.batch.rows());
     }

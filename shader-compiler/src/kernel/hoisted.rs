@@ -8,17 +8,18 @@ use crate::passes::hoist::Hoisted;
 use crate::target::Target;
 use crate::texture::Texture;
 
-/// A kernel in two parts, for batches whose rows share some inputs: what depends on these alone is
-/// computed once, by [`hoist`](Self::hoist), for any number of [`run`](Self::run)s.
+/// A kernel in two parts, for batches whose rows share some inputs, the *uniform* ones. What
+/// depends on these alone is computed once, by [`hoist`](Self::hoist), for any number of
+/// [`run`](Self::run)s.
 #[derive(Clone, Debug)]
 pub struct HoistedKernel {
     /// `None` if hoisting does not pay.
-    invariant: Option<Kernel>,
+    uniform: Option<Kernel>,
     rest: Kernel,
 }
 
 impl HoistedKernel {
-    /// Compiles a lowered function for a target. `is_invariant` holds for the inputs that rows share.
+    /// Compiles a lowered function for a target. `is_uniform` holds for the inputs that rows share.
     ///
     /// # Errors
     ///
@@ -27,35 +28,40 @@ impl HoistedKernel {
         arena: &Arena,
         function: &Function,
         target: Target,
-        is_invariant: impl Fn(usize) -> bool,
+        is_uniform: impl Fn(usize) -> bool,
     ) -> Result<HoistedKernel, CompileError> {
-        let Hoisted { invariant, rest } = Hoisted::new(function, is_invariant);
-        let invariant = (!invariant.outputs.is_empty())
-            .then(|| Kernel::compile(arena, &invariant, target))
+        let Hoisted { uniform, rest } = Hoisted::new(function, is_uniform);
+        let uniform = (!uniform.outputs.is_empty())
+            .then(|| Kernel::compile(arena, &uniform, target))
             .transpose()?;
-        Ok(HoistedKernel { invariant, rest: Kernel::compile(arena, &rest, target)? })
+        Ok(HoistedKernel { uniform, rest: Kernel::compile(arena, &rest, target)? })
     }
 
-    /// The kernel that [`run`](Self::run) runs. Its inputs are those of the function, followed by the
-    /// hoisted values.
+    /// The kernel that [`run`](Self::run) runs. Its inputs are those of the function, followed by
+    /// the hoisted values.
     pub fn rest(&self) -> &Kernel {
         &self.rest
     }
 
     /// Whether the results depend on an input port, or the hoisted values do.
     pub fn reads(&self, port: usize) -> bool {
-        let invariant = self.invariant.as_ref();
-        self.rest.reads(port) || invariant.is_some_and(|kernel| kernel.reads(port))
+        let uniform = self.uniform.as_ref();
+        self.rest.reads(port) || uniform.is_some_and(|kernel| kernel.reads(port))
     }
 
-    /// Computes the hoisted values from the inputs that rows share, and sets them in all rows. `values`
-    /// is a buffer.
+    /// Whether anything is hoisted.
+    pub fn is_hoisted(&self) -> bool {
+        self.uniform.is_some()
+    }
+
+    /// Computes the hoisted values from the inputs that rows share, and sets them in all rows.
+    /// `values` is a buffer.
     ///
     /// # Panics
     ///
     /// Under the conditions of [`Kernel::run`].
     pub fn hoist(&self, textures: &[&Texture], inputs: &mut Batch, values: &mut Batch) {
-        let Some(kernel) = &self.invariant else { return };
+        let Some(kernel) = &self.uniform else { return };
         let count = kernel.outputs().len();
         values.reshape(count, inputs.rows());
         kernel.run(textures, inputs, values);
@@ -75,7 +81,7 @@ impl HoistedKernel {
 impl From<Kernel> for HoistedKernel {
     /// A kernel of which nothing is hoisted.
     fn from(rest: Kernel) -> HoistedKernel {
-        HoistedKernel { invariant: None, rest }
+        HoistedKernel { uniform: None, rest }
     }
 }
 
@@ -102,7 +108,7 @@ mod tests {
         let function = shader.function(Entry::Brdf, &Settings::default()).unwrap();
         let function = passes::lower(&passes::optimize(&function));
         let arena = Arena::new();
-        for target in [Target::best(), Target::Interpreter] {
+        for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             let whole = Kernel::compile(&arena, &function, target).unwrap();
             let hoisted =
                 HoistedKernel::compile(&arena, &function, target, |port| port >= 3).unwrap();

@@ -1,9 +1,9 @@
-//! Hoists what does not depend on the varying inputs of a batch.
+//! Hoists computations that depend only on uniform inputs of a batch.
 //!
-//! A renderer bounds a material for many boxes of directions at one shading point. There, `wo` and the
-//! parameters are the same in all rows. [`Hoisted`] divides a function into one that depends on such
-//! invariant inputs alone, which runs once for each shading point, and the rest, with the results as
-//! further inputs.
+//! A renderer bounds a material for many boxes of directions at one shading point: `wo` and the
+//! parameters are the same in all rows. [`Hoisted`] divides a function into one that depends on
+//! such *uniform* inputs alone, which runs once for each shading point, and the rest, with the
+//! results as further inputs.
 
 use crate::builder::rewrite::remove_dead_code;
 use crate::ir::function::{Block, Def, Function, Port, Stmt, Value, for_each_stmt};
@@ -12,27 +12,29 @@ use crate::ir::types::Type;
 /// A function in two parts.
 #[derive(Clone, Debug)]
 pub struct Hoisted {
-    /// Computes values from the invariant inputs; it has all inputs of the rest. Without outputs, if
+    /// Computes values from the uniform inputs. It has all inputs of the rest, and no outputs if
     /// hoisting does not pay.
-    pub invariant: Function,
-    /// The function, whose inputs are followed by the outputs of `invariant`.
+    pub uniform: Function,
+    /// The function, whose inputs are followed by the outputs of `uniform`.
     pub rest: Function,
 }
 
-/// Hoisting must remove at least this fraction of the operations: the other function has to be called.
+/// Hoisting must remove at least this fraction of the operations, since the other function has to
+/// be called.
 const MIN_SAVING: f64 = 0.05;
 
 impl Hoisted {
-    /// Divides a lowered function. `is_invariant` holds for the inputs that are the same in all rows.
+    /// Divides a lowered function. `is_uniform` holds for the inputs that are the same in all rows.
     /// Preserves all values.
-    pub fn new(function: &Function, is_invariant: impl Fn(usize) -> bool) -> Hoisted {
-        let invariant = invariant_values(function, is_invariant);
-        let is_hoisted = |stmt: &Stmt| results(stmt).iter().all(|value| invariant[value.index()]);
+    pub fn new(function: &Function, is_uniform: impl Fn(usize) -> bool) -> Hoisted {
+        let uniform = uniform_values(function, is_uniform);
+        let is_hoisted = |stmt: &Stmt| results(stmt).iter().all(|value| uniform[value.index()]);
         let mut needed = vec![false; function.len()];
         for &value in &function.body.yields {
             needed[value.index()] = true;
         }
-        // From the last statement to the first: bools of the rest are computed again.
+        // From the last statement to the first. Bools are computed again where the rest needs them,
+        // since those of all lanes (`any`) must not be inputs of lowered code.
         let mut kept = Vec::new();
         for stmt in function.body.stmts.iter().rev() {
             let keeps = match stmt {
@@ -70,25 +72,25 @@ impl Hoisted {
         }
         remove_dead_code(&mut rest);
         let stmts = hoisted.into_iter().cloned().collect();
-        let mut invariant = Function {
-            name: format!("{}.invariant", function.name),
+        let mut uniform = Function {
+            name: format!("{}.uniform", function.name),
             inputs,
             outputs: ports,
             body: Block { stmts, yields: passed },
             values: function.values.clone(),
         };
-        remove_dead_code(&mut invariant);
+        remove_dead_code(&mut uniform);
         // Every input has a value.
-        for k in function.inputs.len()..invariant.inputs.len() {
-            invariant.add(invariant.inputs[k].ty, Def::Input(k as u32));
+        for k in function.inputs.len()..uniform.inputs.len() {
+            uniform.add(uniform.inputs[k].ty, Def::Input(k as u32));
         }
-        Hoisted { invariant, rest }
+        Hoisted { uniform, rest }
     }
 
     /// The whole function as the rest.
     fn none(function: &Function) -> Hoisted {
-        let invariant = Function { outputs: vec![], body: Block::default(), ..function.clone() };
-        Hoisted { invariant, rest: function.clone() }
+        let uniform = Function { outputs: vec![], body: Block::default(), ..function.clone() };
+        Hoisted { uniform, rest: function.clone() }
     }
 }
 
@@ -108,63 +110,62 @@ fn operations(block: &Block) -> usize {
     count
 }
 
-/// Computes for each value of the outermost block whether it depends on invariant inputs alone.
-fn invariant_values(function: &Function, is_invariant: impl Fn(usize) -> bool) -> Vec<bool> {
+/// Computes for each value of the outermost block whether it depends on uniform inputs alone.
+fn uniform_values(function: &Function, is_uniform: impl Fn(usize) -> bool) -> Vec<bool> {
     let values = function.values.iter();
-    let mut invariant: Vec<bool> = values
+    let mut uniform: Vec<bool> = values
         .map(|data| match data.def {
-            Def::Input(port) => is_invariant(port as usize),
+            Def::Input(port) => is_uniform(port as usize),
             Def::Const(_) => true,
             Def::Op { .. } | Def::Param | Def::Result => false,
         })
         .collect();
-    mark_invariant(function, &function.body, &mut invariant);
-    invariant
+    mark_uniform(function, &function.body, &mut uniform);
+    uniform
 }
 
-/// Marks the invariant values of a block. Returns whether all of them are. Ifs and loops with results
-/// that are bools stay where they are, since bools cannot be inputs.
-fn mark_invariant(function: &Function, block: &Block, invariant: &mut Vec<bool>) -> bool {
+/// Marks the uniform values of a block. Returns whether all of them are. Ifs and loops with bools
+/// as results stay where they are, since bools are not passed.
+fn mark_uniform(function: &Function, block: &Block, uniform: &mut Vec<bool>) -> bool {
     let mut all = true;
     for stmt in &block.stmts {
         let has_bools = || results(stmt).iter().any(|&value| function.ty(value) == Type::Bool);
-        let is_invariant = match stmt {
+        let is_uniform = match stmt {
             Stmt::Op(value) => {
                 let (_, args) = function.operation(*value).expect("a statement is an operation");
-                let is_invariant = args.iter().all(|arg| invariant[arg.index()]);
-                invariant[value.index()] = is_invariant;
-                is_invariant
+                let is_uniform = args.iter().all(|arg| uniform[arg.index()]);
+                uniform[value.index()] = is_uniform;
+                is_uniform
             }
             Stmt::If(i) => {
-                let arms =
-                    [&i.then, &i.otherwise].map(|arm| mark_invariant(function, arm, invariant));
-                let is_invariant = invariant[i.cond.index()]
+                let arms = [&i.then, &i.otherwise].map(|arm| mark_uniform(function, arm, uniform));
+                let is_uniform = uniform[i.cond.index()]
                     && arms == [true; 2]
                     && !has_bools()
                     && [&i.then, &i.otherwise]
                         .iter()
-                        .all(|arm| arm.yields.iter().all(|value| invariant[value.index()]));
-                i.results.iter().for_each(|result| invariant[result.index()] = is_invariant);
-                is_invariant
+                        .all(|arm| arm.yields.iter().all(|value| uniform[value.index()]));
+                i.results.iter().for_each(|result| uniform[result.index()] = is_uniform);
+                is_uniform
             }
             Stmt::Loop(l) => {
-                let starts = l.init.iter().all(|value| invariant[value.index()]);
-                l.params.iter().for_each(|param| invariant[param.index()] = starts);
-                let head = mark_invariant(function, &l.head, invariant);
-                let body = mark_invariant(function, &l.body, invariant);
-                let is_invariant = starts
+                let starts = l.init.iter().all(|value| uniform[value.index()]);
+                l.params.iter().for_each(|param| uniform[param.index()] = starts);
+                let head = mark_uniform(function, &l.head, uniform);
+                let body = mark_uniform(function, &l.body, uniform);
+                let is_uniform = starts
                     && head
                     && body
-                    && invariant[l.cond.index()]
+                    && uniform[l.cond.index()]
                     && !has_bools()
                     && [&l.head, &l.body]
                         .iter()
-                        .all(|block| block.yields.iter().all(|value| invariant[value.index()]));
-                l.results.iter().for_each(|result| invariant[result.index()] = is_invariant);
-                is_invariant
+                        .all(|block| block.yields.iter().all(|value| uniform[value.index()]));
+                l.results.iter().for_each(|result| uniform[result.index()] = is_uniform);
+                is_uniform
             }
         };
-        all &= is_invariant;
+        all &= is_uniform;
     }
     all
 }
@@ -201,7 +202,7 @@ fn mark_block(function: &Function, block: &Block, needed: &mut [bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::verify::verify;
+    use crate::ir::verify::verify_lowered;
     use crate::testing::random::{self, Options};
     use crate::testing::same;
     use crate::{interpreter, random::Random};
@@ -212,30 +213,30 @@ mod tests {
         for seed in 0..2000 {
             let before = random::function(seed, &Options::any(seed, true));
             let mut random = Random::new(seed);
-            let is_invariant: Vec<bool> =
-                before.inputs.iter().map(|_| random.below(3) > 0).collect();
-            let Hoisted { invariant, rest } = Hoisted::new(&before, |input| is_invariant[input]);
-            for function in [&invariant, &rest] {
-                verify(function).unwrap_or_else(|e| panic!("{e}\n{before}\n{function}"));
+            let is_uniform: Vec<bool> = before.inputs.iter().map(|_| random.below(3) > 0).collect();
+            let Hoisted { uniform, rest } = Hoisted::new(&before, |input| is_uniform[input]);
+            for function in [&uniform, &rest] {
+                verify_lowered(function).unwrap_or_else(|e| panic!("{e}\n{before}\n{function}"));
             }
-            hoisted_functions += u32::from(!invariant.outputs.is_empty());
+            hoisted_functions += u32::from(!uniform.outputs.is_empty());
             let run = |function: &Function, words: &[u32]| {
                 interpreter::run(function, &random::tables(), words, 1 << 22).unwrap()
             };
             for row in random::special_rows(&before.inputs, 4, seed) {
-                // The invariant function does not read the other inputs, or those that it computes.
+                // The uniform function reads neither the other inputs nor those that it
+                // computes.
                 let mut words = row.clone();
-                for (word, &is_invariant) in words.iter_mut().zip(&is_invariant) {
-                    *word = if is_invariant { *word } else { 0 };
+                for (word, &is_uniform) in words.iter_mut().zip(&is_uniform) {
+                    *word = if is_uniform { *word } else { 0 };
                 }
-                words.resize(invariant.inputs.len(), 0);
-                let values = run(&invariant, &words);
+                words.resize(uniform.inputs.len(), 0);
+                let values = run(&uniform, &words);
                 let [a, b] = [
                     run(&before, &row),
                     run(&rest, &row.iter().chain(&values).copied().collect::<Vec<_>>()),
                 ];
                 for (port, (a, b)) in before.outputs.iter().zip(a.into_iter().zip(b)) {
-                    assert!(same(port.ty, a, b), "seed {seed}\n{before}\n{invariant}\n{rest}");
+                    assert!(same(port.ty, a, b), "seed {seed}\n{before}\n{uniform}\n{rest}");
                 }
             }
         }

@@ -106,9 +106,9 @@ impl Builtin {
         }
     }
 
-    /// Returns whether a batch of rays is faster in packets than ray by ray.
-    fn has_packets(&self, rays: &[Ray]) -> bool {
-        rays.len() >= MIN_BATCH_RAYS && !self.world.triangles.nodes.is_empty()
+    /// Returns whether a batch of rays may be faster in packets than ray by ray.
+    fn prefers_packets(&self, rays: &[Ray]) -> bool {
+        rays.len() >= MIN_PACKET_RAYS && !self.world.triangles.nodes.is_empty()
     }
 
     /// Traces a batch of rays in packets.
@@ -123,32 +123,24 @@ impl Builtin {
                     for_each_class(
                         rays,
                         #[inline(always)]
-                        |indices| {
-                            if indices.len() >= MIN_BATCH_RAYS {
-                                self.trace_packet(simd, rays, indices, stack, &mut query);
-                                return;
-                            }
-                            for &index in indices {
-                                let index = index as usize;
-                                self.trace(simd, &rays[index], |hit| query.report_hit(index, hit));
-                            }
-                        },
+                        |indices| self.trace_class(simd, rays, indices, stack, &mut query),
                     );
                     return;
                 }
                 let (order, starts) = sort_by_class(rays);
                 for class in starts.windows(2) {
                     for indices in order[class[0]..class[1]].chunks(MAX_PACKET_RAYS) {
-                        self.trace_packet(simd, rays, indices, stack, &mut query);
+                        self.trace_class(simd, rays, indices, stack, &mut query);
                     }
                 }
             },
         );
     }
 
-    /// Traces the rays with these indices, which are of one class.
+    /// Traces up to [`MAX_PACKET_RAYS`] rays of one class, given by their indices: in a packet, or
+    /// one by one if they are few.
     #[inline(always)]
-    fn trace_packet<S: Simd>(
+    fn trace_class<S: Simd>(
         &self,
         simd: S,
         rays: &[Ray],
@@ -156,6 +148,13 @@ impl Builtin {
         stack: &mut TraversalStack<'_, S>,
         query: &mut impl PacketQuery<S>,
     ) {
+        if indices.len() < MIN_PACKET_RAYS {
+            for &index in indices {
+                let index = index as usize;
+                self.trace(simd, &rays[index], |hit| query.report_hit(index, hit));
+            }
+            return;
+        }
         let mut packet_rays = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
         packet_rays.iter_mut().zip(indices).for_each(|(ray, &index)| *ray = rays[index as usize]);
         let (packet, mut end) = Packet::new(simd, &packet_rays, indices.len());
@@ -396,8 +395,8 @@ impl Group {
     }
 }
 
-/// Minimum number of rays of a batch at which it is traced in packets.
-const MIN_BATCH_RAYS: usize = 6;
+/// Minimum number of rays of a batch, and of those of one class, that are traced in packets.
+const MIN_PACKET_RAYS: usize = 6;
 
 /// Minimum number of active rays at which a leaf is tested triangle by triangle (all rays against
 /// one triangle) instead of ray by ray.
@@ -425,12 +424,12 @@ impl Accel for Builtin {
         hits.resize(rays.len(), Hit::MISS);
         match Level::new() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512(simd) if self.has_packets(rays) => simd.vectorize(
+            Level::Avx512(simd) if self.prefers_packets(rays) => simd.vectorize(
                 #[inline(always)]
                 || self.trace_packets(simd, rays, NearestHits::new(simd, hits)),
             ),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2(simd) if self.has_packets(rays) => simd.vectorize(
+            Level::Avx2(simd) if self.prefers_packets(rays) => simd.vectorize(
                 #[inline(always)]
                 || self.trace_packets(simd, rays, NearestHits::new(simd, hits)),
             ),
@@ -443,12 +442,12 @@ impl Accel for Builtin {
         blocked.resize(rays.len(), false);
         match Level::new() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512(simd) if self.has_packets(rays) => simd.vectorize(
+            Level::Avx512(simd) if self.prefers_packets(rays) => simd.vectorize(
                 #[inline(always)]
                 || self.trace_packets(simd, rays, AnyHits::new(simd, blocked)),
             ),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2(simd) if self.has_packets(rays) => simd.vectorize(
+            Level::Avx2(simd) if self.prefers_packets(rays) => simd.vectorize(
                 #[inline(always)]
                 || self.trace_packets(simd, rays, AnyHits::new(simd, blocked)),
             ),

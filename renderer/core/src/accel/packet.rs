@@ -11,7 +11,9 @@
 //! Intel MIC Architecture*).
 
 use super::is_traceable;
-use super::tree::{Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG, SlabTest, StackEntry};
+use super::tree::{
+    Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG, SHORT_STACK_LEN, SlabTest, StackEntry,
+};
 use super::triangles::{RayFrame, TriangleBlock, axes, longest_axis};
 use crate::geometry::watertight::{FloatLanes, TriangleTest, to_ray_frame};
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16, mask32x16};
@@ -106,9 +108,6 @@ pub(super) struct TraversalStack<'s, S: Simd> {
     single: &'s mut [StackEntry],
 }
 
-/// Maximum length of the stack of a packet without heap allocation.
-const INLINE_STACK_LEN: usize = 64;
-
 /// Calls `f` with a stack for the traversal of `tree`.
 #[inline(always)]
 pub(super) fn with_stack<S: Simd>(
@@ -117,9 +116,9 @@ pub(super) fn with_stack<S: Simd>(
     f: impl FnOnce(&mut TraversalStack<S>),
 ) {
     let (zero, entry) = (FloatPacket::splat(simd, 0.0), StackEntry::default());
-    if tree.stack_len <= INLINE_STACK_LEN {
-        let (mut near, mut node) = ([zero; INLINE_STACK_LEN], [0; INLINE_STACK_LEN]);
-        let mut single = [entry; INLINE_STACK_LEN];
+    if tree.stack_len <= SHORT_STACK_LEN {
+        let (mut near, mut node) = ([zero; SHORT_STACK_LEN], [0; SHORT_STACK_LEN]);
+        let mut single = [entry; SHORT_STACK_LEN];
         f(&mut TraversalStack { near: &mut near, node: &mut node, single: &mut single });
     } else {
         let (mut near, mut node) = (vec![zero; tree.stack_len], vec![0; tree.stack_len]);

@@ -1,5 +1,5 @@
-//! What packets of rays look for: the nearest hit of each ray ([`NearestHits`]), or whether there is
-//! any ([`AnyHits`]).
+//! Queries of ray packets: the nearest hit of each ray ([`NearestHits`]), or whether there is any
+//! ([`AnyHits`]).
 //!
 //! Hits with triangles outside instances are collected in one lane for each ray. Shapes that are
 //! tested one at a time, and instances, follow with [`PacketQuery::report_hit`].
@@ -35,8 +35,8 @@ pub(super) trait PacketQuery<S: Simd> {
     /// indices of its rays.
     fn end_packet(&mut self, rays: &[Ray; MAX_PACKET_RAYS], indices: &[u32]);
 
-    /// Reports a hit of the ray with an index after the end of its packet. Returns the new end of
-    /// the ray's segment.
+    /// Reports a hit of a single ray: one without a packet, or after the end of its packet. Returns
+    /// the new end of the ray's segment.
     fn report_hit(&mut self, ray: usize, hit: Hit) -> f32;
 }
 
@@ -209,7 +209,7 @@ mod tests {
         let (mut end, mut any_end) = (far, far);
         let mut expected = [Hit::MISS; 13];
         for step in 0..40 {
-            // All hits of a report are with one triangle, but at their own distances. Lane 5 has none.
+            // All hits of a report are with one triangle. Lane 5 has none.
             let lane_hit = |lane: u32| {
                 let Hit { primitive, element, .. } = random_hit(step);
                 Hit { primitive, element, time: 0.0, ..random_hit(hash(step, lane)) }

@@ -12,8 +12,10 @@ use lightbound_math::{Aabb, Ray, Vec3, prefetch};
 /// Bit that marks leaf references.
 pub(super) const LEAF_FLAG: u32 = 1 << 31;
 
-/// Maximum length of a traversal stack without heap allocation.
-const INLINE_STACK_LEN: usize = 64;
+/// Lengths of traversal stacks without heap allocation. Stacks are cleared for each ray, so most
+/// trees have a short one.
+pub(super) const SHORT_STACK_LEN: usize = 64;
+pub(super) const LONG_STACK_LEN: usize = 160;
 
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
 pub(crate) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
@@ -130,13 +132,21 @@ impl<L> Bvh<L> {
         if self.nodes.is_empty() {
             return;
         }
-        let (mut small, mut large);
-        let stack: &mut [StackEntry] = if self.stack_len <= INLINE_STACK_LEN {
-            small = [StackEntry::default(); INLINE_STACK_LEN];
-            &mut small
-        } else {
-            large = vec![StackEntry::default(); self.stack_len];
-            &mut large
+        let (mut short, mut long, mut longest);
+        let empty = StackEntry::default();
+        let stack: &mut [StackEntry] = match self.stack_len {
+            ..=SHORT_STACK_LEN => {
+                short = [empty; SHORT_STACK_LEN];
+                &mut short
+            }
+            ..=LONG_STACK_LEN => {
+                long = [empty; LONG_STACK_LEN];
+                &mut long
+            }
+            length => {
+                longest = vec![empty; length];
+                &mut longest
+            }
         };
         let slab = SlabTest::new(simd, ray, Vec3::ONE / ray.d);
         self.traverse_from(0, &slab, end, stack, visit);

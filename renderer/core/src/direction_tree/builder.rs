@@ -92,8 +92,8 @@ impl SplitCandidate {
 }
 
 /// Limits the estimates of a cell's children to `max_mean`. Returns the uncertainty of each child,
-/// and the trust in its bounds. `upper` is a bound on the integral over the cell, and `trust` that in
-/// its bounds.
+/// and the trust in its bounds. `upper` is a bound on the integral over the cell, and `trust` the
+/// trust in this bound.
 #[inline(always)]
 fn uncertainties(
     estimates: &mut BrdfEstimates,

@@ -58,7 +58,7 @@ pub const LEVELS: u32 = 10;
 const MIN_Z: f32 = 1.0 / (1 << 24) as f32;
 
 /// Number of levels, the domain included, whose cells have their children in a table: 585 cells,
-/// 168 KB. Trees split few cells below them.
+/// 168 KB for each domain. Trees split few cells below them.
 const TABLE_LEVELS: u32 = 4;
 
 /// The directions that cells cover, with their measure.
@@ -397,6 +397,28 @@ fn to_disk(a: &Lanes, b: &Lanes) -> [Lanes; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_have_the_children_of_all_cells() {
+        let domains = [
+            DirectionDomain::Surface(SurfaceSides::One),
+            DirectionDomain::Surface(SurfaceSides::Both),
+            DirectionDomain::Volume,
+        ];
+        for domain in domains {
+            let (mut cells, mut checked) = (vec![DirectionCell::DOMAIN], 0);
+            while let Some(cell) = cells.pop() {
+                let children = cell.children(domain);
+                let computed = cell.compute_children(domain);
+                assert_eq!((children.boxes, children.centers), (computed.boxes, computed.centers));
+                checked += 1;
+                if cell.level() + 1 < TABLE_LEVELS {
+                    cells.extend((0..LANES).map(|lane| cell.child(lane)));
+                }
+            }
+            assert_eq!(checked, domain.first_levels().len());
+        }
+    }
     use lightbound_math::direction_box::testing::{uniform, unit};
     use lightbound_math::sampling::ONE_MINUS_EPSILON;
     use lightbound_shader::random::Random;

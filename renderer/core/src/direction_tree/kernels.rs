@@ -20,7 +20,7 @@ use lightbound_shader::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Integrand, IntervalInputs, Ranges,
 };
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{self, Options, Tracking};
+use lightbound_shader::lift::{self, Lifted, Options, Tracking};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{Arena, Batch, HoistedKernel, Texture, passes};
 
@@ -33,7 +33,8 @@ pub struct BrdfKernels {
     pub(super) domain: DirectionDomain,
 }
 
-/// The kernels for some parameters. Those of all versions have the same inputs and outputs.
+/// The kernels for some parameters. Those of all versions have the same inputs and outputs, apart
+/// from hoisted values.
 #[derive(Debug)]
 struct Version {
     values: HoistedKernel,
@@ -75,15 +76,7 @@ impl Version {
         integrand: &Integrand,
         program: &Program,
     ) -> Result<Version, ProgramError> {
-        let options = Options {
-            sides: lift::BoundSides::Both,
-            nan: Nan::Suppress,
-            tracking: Tracking::ALL,
-            relations: Relations::all(),
-            ..Options::default()
-        };
-        let lifted =
-            integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
+        let lifted = bounding_shader(integrand);
         Ok(Version {
             values: HoistedKernel::compile(
                 arena,
@@ -94,6 +87,18 @@ impl Version {
             bounds: BoundingKernel::compile_hoisted(arena, &lifted, program.target())?,
         })
     }
+}
+
+/// Returns the bounding shader for boxes of light directions.
+fn bounding_shader(integrand: &Integrand) -> Lifted {
+    let options = Options {
+        sides: lift::BoundSides::Both,
+        nan: Nan::Suppress,
+        tracking: Tracking::ALL,
+        relations: Relations::all(),
+        ..Options::default()
+    };
+    integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options)
 }
 
 /// Values of the BRDF in eight cells, and bounds on it, 1/sr.
@@ -200,5 +205,66 @@ impl<'a> Brdf<'a> {
             estimates.value[lane] = estimates.value[lane].min(estimates.upper[lane]);
         }
         estimates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::DirectionCell;
+    use super::*;
+    use crate::material::library;
+    use lightbound_math::vec3;
+    use lightbound_shader::{Kernel, Settings, Shader, Target};
+    use std::sync::Arc;
+
+    /// Kernels of which nothing is hoisted.
+    fn plain(arena: &Arena, program: &Program, domain: DirectionDomain) -> BrdfKernels {
+        let integrand = match domain {
+            DirectionDomain::Surface(_) => program.brdf_integrand(),
+            DirectionDomain::Volume => program.integrand(),
+        };
+        let integrand = integrand.unwrap().with_luminance();
+        let values = passes::lower(&integrand.bounded());
+        let values = Kernel::compile(arena, &values, program.target()).unwrap();
+        let lifted = bounding_shader(&integrand);
+        let bounds = BoundingKernel::compile(arena, &lifted, program.target()).unwrap();
+        BrdfKernels { regions: vec![], general: Version { values: values.into(), bounds }, domain }
+    }
+
+    #[test]
+    fn hoisted_kernels_have_the_estimates_of_whole_ones() {
+        let arena = Arena::new();
+        let mut hoisted_shaders = 0;
+        let targets = [Target::best(), Target::Sse].into_iter().filter(|t| t.is_available());
+        for (entry, target) in
+            targets.flat_map(|target| library::LIBRARY.iter().map(move |entry| (entry, target)))
+        {
+            let shader = Shader::parse(entry.name, entry.text).unwrap();
+            let program = Program::compile(&arena, &shader, &Settings::default(), target).unwrap();
+            let kernels = BrdfKernels::compile(&arena, &program).unwrap();
+            let whole = plain(&arena, &program, kernels.domain);
+            hoisted_shaders += u32::from(kernels.general.bounds.is_hoisted());
+            let defaults: Vec<u32> = (program.settable.iter())
+                .flat_map(|p| p.default.iter().flatten().map(|&x| p.scalar.bits(x)))
+                .collect();
+            let binding = ShaderBinding::new(Arc::new(program), vec![]);
+            let [mut a, mut b] = [&kernels, &whole].map(|kernels| Brdf::new(kernels, &binding));
+            // What is hoisted for one point must not remain for the next.
+            for wo in [vec3(0.6, 0.0, 0.8), vec3(0.0, -0.96, 0.28), Vec3::Z] {
+                a.begin(wo, defaults.iter().copied());
+                b.begin(wo, defaults.iter().copied());
+                let mut cell = DirectionCell::DOMAIN;
+                for lane in [5, 2, 7] {
+                    let children = cell.children(kernels.domain);
+                    let [a, b] = [&mut a, &mut b].map(|brdf| {
+                        let BrdfEstimates { value, lower, upper } = brdf.estimate(&children);
+                        [value, lower, upper].map(|lanes| lanes.map(f32::to_bits))
+                    });
+                    assert_eq!(a, b, "{}, {target:?}, {wo}", entry.name);
+                    cell = cell.child(lane);
+                }
+            }
+        }
+        assert!(hoisted_shaders > 8, "{hoisted_shaders} shaders");
     }
 }

@@ -12,8 +12,8 @@ impl LaneSet {
     /// Returns the set of lanes for which a mask is set.
     #[inline(always)]
     pub fn from_mask(mask: &[bool; COLUMN_LEN]) -> LaneSet {
-        // The product moves bit 0 of byte k to bit 56 + k. Shifting lane by lane compiles to vectors
-        // whose bytes are then read one at a time.
+        // The product moves bit 0 of byte k to bit 56 + k. Shifting lane by lane compiles to
+        // vectors whose bytes are then read one at a time.
         let byte = |eight: &[bool]| {
             let bytes = u64::from_le_bytes(std::array::from_fn(|k| u8::from(eight[k])));
             (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
@@ -83,6 +83,10 @@ mod tests {
 
     #[test]
     fn sets_have_the_lanes_of_their_masks() {
+        for bits in 0..1 << COLUMN_LEN {
+            let mask = std::array::from_fn(|lane| bits >> lane & 1 != 0);
+            assert_eq!(LaneSet::from_mask(&mask).bits(), bits);
+        }
         let all: [bool; COLUMN_LEN] = [true; COLUMN_LEN];
         for mask in [[false; COLUMN_LEN], all, std::array::from_fn(|lane| lane % 3 == 0)] {
             let lanes = LaneSet::from_mask(&mask);

@@ -1,14 +1,17 @@
 //! Incident light of eight light points at a time.
 //!
-//! The arithmetic is that of [`LightPoint::incident_light`], as a loop over lanes that compiles to
+//! A loop over lanes calls the same functions as [`LightPoint::incident_light`] and compiles to
 //! SIMD instructions, so results are bit-identical.
 
 use super::WIDTH;
-use super::point::{Emission, LightPoint, MIN_DISTANCE_SQUARED, length_squared};
+use super::point::{
+    Emission, LightPoint, MIN_DISTANCE_SQUARED, PointGeometry, cosine_light, length_squared,
+    omni_light, virtual_light,
+};
 use crate::light::FAR_OFFSET_ULPS;
 use fearless_simd::{Level, dispatch};
-use lightbound_math::direction_box::Lanes;
-use lightbound_math::{Vec3, vec3};
+use lightbound_math::Vec3;
+use lightbound_math::direction_box::{Lanes, lane_vector};
 use std::mem::discriminant;
 
 /// Incident light of up to [`WIDTH`] points; see [`super::IncidentLight`].
@@ -24,7 +27,7 @@ pub struct IncidentColumns {
     pub factor: Lanes,
 }
 
-/// The light points in columns, up to those of the emission.
+/// Positions, axes and offsets of the light points.
 struct PointColumns {
     position: [Lanes; 3],
     axis: [Lanes; 3],
@@ -33,7 +36,7 @@ struct PointColumns {
 
 impl IncidentColumns {
     /// No light.
-    const DARK: IncidentColumns = IncidentColumns {
+    const NONE: IncidentColumns = IncidentColumns {
         is_lit: [false; WIDTH],
         wi: [[0.0; WIDTH]; 3],
         target: [[0.0; WIDTH]; 3],
@@ -46,13 +49,13 @@ impl IncidentColumns {
     /// If there are more points.
     pub fn new(points: &[LightPoint], x: Vec3) -> IncidentColumns {
         assert!(points.len() <= WIDTH, "{} points exceed the lanes", points.len());
-        let mut incident = IncidentColumns::DARK;
+        let mut incident = IncidentColumns::NONE;
         let Some(first) = points.first() else { return incident };
         let is_uniform =
             points.iter().all(|p| discriminant(&p.emission) == discriminant(&first.emission));
         match first.emission {
-            Emission::Cosine if is_uniform => incident.set(points, x, cosine),
-            Emission::Omni if is_uniform => incident.set(points, x, omni),
+            Emission::Cosine if is_uniform => incident.set(points, x, cosine_light),
+            Emission::Omni if is_uniform => incident.set(points, x, omni_light),
             Emission::Virtual { .. } if is_uniform => incident.set(points, x, virtual_light),
             _ => {
                 for (lane, point) in points.iter().enumerate() {
@@ -75,7 +78,12 @@ impl IncidentColumns {
     /// Sets all lanes, for points of one kind of emission. `light` returns the factor and the
     /// endpoint of the shadow ray; the factor is not positive if there is no light.
     #[inline(always)]
-    fn set(&mut self, points: &[LightPoint], x: Vec3, light: impl Fn(&Lane) -> (f32, Vec3)) {
+    fn set(
+        &mut self,
+        points: &[LightPoint],
+        x: Vec3,
+        light: impl Fn(&PointGeometry) -> (f32, Vec3),
+    ) {
         let mut columns = PointColumns {
             position: [[0.0; WIDTH]; 3],
             axis: [[0.0; WIDTH]; 3],
@@ -99,16 +107,16 @@ impl IncidentColumns {
         columns: &PointColumns,
         x: Vec3,
         far: f32,
-        light: &impl Fn(&Lane) -> (f32, Vec3),
+        light: &impl Fn(&PointGeometry) -> (f32, Vec3),
     ) {
-        let get = |v: &[Lanes; 3], lane: usize| vec3(v[0][lane], v[1][lane], v[2][lane]);
         for lane in 0..WIDTH {
-            let (position, axis) = (get(&columns.position, lane), get(&columns.axis, lane));
+            let (position, axis) =
+                (lane_vector(&columns.position, lane), lane_vector(&columns.axis, lane));
             let d = position - x;
             let d2 = length_squared([d.x, d.y, d.z]);
             let wi = d / d2.sqrt();
             let offset = columns.offset[lane];
-            let (factor, target) = light(&Lane { position, axis, offset, far, wi, d2 });
+            let (factor, target) = light(&PointGeometry { position, axis, offset, far, wi, d2 });
             self.set_lane(lane, wi, target);
             self.factor[lane] = factor;
             // False for NaN.
@@ -119,33 +127,6 @@ impl IncidentColumns {
     }
 }
 
-/// A light point in a lane, with the direction and the squared distance to it.
-struct Lane {
-    position: Vec3,
-    axis: Vec3,
-    offset: f32,
-    /// Rounding error of rays from the receiving point.
-    far: f32,
-    wi: Vec3,
-    d2: f32,
-}
-
-#[inline(always)]
-fn cosine(p: &Lane) -> (f32, Vec3) {
-    (p.axis.dot(-p.wi).min(1.0) / p.d2, p.position + p.axis * (p.offset + p.far))
-}
-
-#[inline(always)]
-fn omni(p: &Lane) -> (f32, Vec3) {
-    let factor = if p.offset * p.offset >= p.d2 { 0.0 } else { 1.0 / p.d2 };
-    (factor, p.position - p.wi * p.offset)
-}
-
-#[inline(always)]
-fn virtual_light(p: &Lane) -> (f32, Vec3) {
-    (1.0 / p.d2.max(p.offset * p.offset), p.position)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +134,7 @@ mod tests {
     use lightbound_math::sampling::hash;
     use lightbound_math::sampling::testing::points;
     use lightbound_math::sampling::warp::uniform_sphere;
+    use lightbound_math::vec3;
 
     #[test]
     fn columns_have_the_light_of_single_points() {
@@ -192,7 +174,7 @@ mod tests {
                 let expected = light.incident_light(x);
                 assert_eq!(incident.is_lit[lane], expected.is_some());
                 let Some(expected) = expected else { continue };
-                let get = |v: &[Lanes; 3]| vec3(v[0][lane], v[1][lane], v[2][lane]);
+                let get = |v: &[Lanes; 3]| lane_vector(v, lane);
                 assert_eq!(
                     (get(&incident.wi), incident.factor[lane]),
                     (expected.wi, expected.factor)

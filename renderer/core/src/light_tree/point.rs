@@ -120,31 +120,53 @@ impl LightPoint {
             return None;
         }
         let wi = d / d2.sqrt();
-        if let Emission::Virtual { .. } = self.emission {
-            let factor = 1.0 / d2.max(self.offset * self.offset);
-            return Some(IncidentLight { wi, target: Some(self.position), factor });
-        }
-        let (emission, target) = match self.emission {
-            Emission::Cosine => {
-                // The rounding error of the ray is relative to its origin, even for small lights.
-                let offset = self.offset + FAR_OFFSET_ULPS * x.abs().max_element();
-                (self.axis.dot(-wi).min(1.0), self.position + self.axis * offset)
-            }
-            Emission::Spot(falloff) => (falloff.at(self.axis.dot(-wi)), self.position),
-            Emission::Omni | Emission::Distant | Emission::Virtual { .. } => {
-                if self.offset * self.offset >= d2 {
-                    return None;
-                }
-                (1.0, self.position - wi * self.offset)
-            }
+        // The rounding error of the ray is relative to its origin, even for small lights.
+        let far = FAR_OFFSET_ULPS * x.abs().max_element();
+        let &LightPoint { position, axis, offset, .. } = self;
+        let p = PointGeometry { position, axis, offset, far, wi, d2 };
+        let (factor, target) = match self.emission {
+            Emission::Cosine => cosine_light(&p),
+            Emission::Spot(falloff) => (falloff.at(axis.dot(-wi)) / d2, position),
+            Emission::Omni | Emission::Distant => omni_light(&p),
+            Emission::Virtual { .. } => virtual_light(&p),
         };
-        let factor = emission / d2;
         (factor > 0.0 && factor.is_finite()).then_some(IncidentLight {
             wi,
             target: Some(target),
             factor,
         })
     }
+}
+
+/// A light point, with the direction and the squared distance to it from a receiving point.
+pub(super) struct PointGeometry {
+    pub position: Vec3,
+    pub axis: Vec3,
+    pub offset: f32,
+    /// Rounding error of rays from the receiving point.
+    pub far: f32,
+    pub wi: Vec3,
+    pub d2: f32,
+}
+
+/// Returns the factor of [`Emission::Cosine`], which is not positive if there is no light, and the
+/// endpoint of the shadow ray.
+#[inline(always)]
+pub(super) fn cosine_light(p: &PointGeometry) -> (f32, Vec3) {
+    (p.axis.dot(-p.wi).min(1.0) / p.d2, p.position + p.axis * (p.offset + p.far))
+}
+
+/// The same for [`Emission::Omni`].
+#[inline(always)]
+pub(super) fn omni_light(p: &PointGeometry) -> (f32, Vec3) {
+    let factor = if p.offset * p.offset >= p.d2 { 0.0 } else { 1.0 / p.d2 };
+    (factor, p.position - p.wi * p.offset)
+}
+
+/// The same for [`Emission::Virtual`], without the emission.
+#[inline(always)]
+pub(super) fn virtual_light(p: &PointGeometry) -> (f32, Vec3) {
+    (1.0 / p.d2.max(p.offset * p.offset), p.position)
 }
 
 /// Minimum squared distance of lights, (2⁻⁵⁰ m)². The squares of smaller distances would be below

@@ -159,6 +159,27 @@ fn close(a: f32, b: f32) -> bool {
 
 /// Compares all queries of all structures with brute force. One ray in 1000 may differ, because it
 /// grazes an edge.
+/// Asserts that small batches, of other rays and of similar ones, have the results of a large one.
+fn assert_small_batches_agree(accel: &dyn Accel, rays: &[Ray], large: (&[Hit], &[bool])) {
+    let (mut hits, mut occluded) = (Vec::new(), Vec::new());
+    for size in [1, 5, 6, 7, 15, 16, 17] {
+        for first in (0..rays.len().saturating_sub(size)).step_by(97) {
+            let consecutive: Vec<usize> = (first..first + size).collect();
+            // Up to three different rays, so that the rays of a class are enough for packets.
+            let similar: Vec<usize> = (0..size).map(|k| first + k * k % 3).collect();
+            for indices in [consecutive, similar] {
+                let batch: Vec<Ray> = indices.iter().map(|&i| rays[i]).collect();
+                accel.intersect_batch(&batch, &mut hits);
+                accel.occluded_batch(&batch, &mut occluded);
+                let expected: Vec<Hit> = indices.iter().map(|&i| large.0[i]).collect();
+                assert_eq!(hits, expected, "{}, {size} rays from {first}", accel.name());
+                let expected: Vec<bool> = indices.iter().map(|&i| large.1[i]).collect();
+                assert_eq!(occluded, expected, "{}, {size} rays from {first}", accel.name());
+            }
+        }
+    }
+}
+
 fn assert_agrees_with_brute_force(name: &str, geometry: Geometry, rays: &[Ray]) {
     let geometry = Arc::new(geometry);
     let expected: Vec<_> = rays.iter().map(|ray| brute_force(&geometry, ray)).collect();
@@ -171,6 +192,7 @@ fn assert_agrees_with_brute_force(name: &str, geometry: Geometry, rays: &[Ray]) 
         accel.intersect_batch(rays, &mut batch);
         accel.occluded_batch(rays, &mut occluded);
         assert_eq!((batch.len(), occluded.len()), (rays.len(), rays.len()));
+        assert_small_batches_agree(&*accel, rays, (&batch, &occluded));
         for (i, ray) in rays.iter().enumerate() {
             assert_eq!(
                 (batch[i], occluded[i]),

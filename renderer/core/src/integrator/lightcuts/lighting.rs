@@ -13,7 +13,7 @@ use crate::light_tree::{
 use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
 use fearless_simd::{Level, dispatch};
-use lightbound_math::direction_box::Lanes;
+use lightbound_math::direction_box::{Lanes, lane_vector};
 use lightbound_math::sampling::{RandomStream, hash, luminance};
 use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, vec3};
 use std::time::Instant;
@@ -79,11 +79,6 @@ struct PendingLight {
     ray: Ray,
     /// Whether the radiance lacks the emission of a virtual light.
     is_virtual: bool,
-}
-
-/// Returns a lane of columns.
-fn column([x, y, z]: &[Lanes; 3], lane: usize) -> Vec3 {
-    vec3(x[lane], y[lane], z[lane])
 }
 
 impl<'a> Lighting<'a> {
@@ -179,7 +174,7 @@ impl<'a> Lighting<'a> {
         let mut transmittance = [1.0; WIDTH];
         if self.min_extinction > 0.0 {
             for (slot, transmittance) in transmittance[..node.len()].iter_mut().enumerate() {
-                let (lo, hi) = (column(&node.lo, slot), column(&node.hi, slot));
+                let (lo, hi) = (lane_vector(&node.lo, slot), lane_vector(&node.hi, slot));
                 *transmittance = match kind {
                     LightKind::Directional => 0.0,
                     LightKind::Omni | LightKind::Oriented | LightKind::Virtual { .. } => {
@@ -269,8 +264,8 @@ impl<'a> Lighting<'a> {
         &self.unit_radiance
     }
 
-    /// Appends the reflected radiance of up to [`WIDTH`] lights, without shadows and the emission of
-    /// virtual lights. Appends those that are not black to the pending lights.
+    /// Appends the reflected radiance of up to [`WIDTH`] lights, without shadows and the emission
+    /// of virtual lights. Appends those with incident light to the pending lights.
     fn shade_unoccluded(&mut self, point: &ShadingPoint, lights: &[LightPoint]) {
         let first = self.unit_radiance.len();
         self.unit_radiance.resize(first + lights.len(), Vec3::ZERO);
@@ -279,25 +274,29 @@ impl<'a> Lighting<'a> {
         let mut factor = incident.factor;
         let mut is_lit = incident.is_lit;
         for (lane, light) in lights.iter().enumerate().filter(|&(lane, _)| incident.is_lit[lane]) {
-            is_lit[lane] = point.both_sides || local[2][lane] > 0.0;
+            // NaN is evaluated, so that faulty scenes show up.
+            is_lit[lane] = point.both_sides || local[2][lane] > 0.0 || local[2][lane].is_nan();
+            if !is_lit[lane] {
+                continue;
+            }
             if let Some(lights) = self.masked_lights
                 && !light.is_virtual()
             {
-                let wi = column(&incident.wi, lane);
+                let wi = lane_vector(&incident.wi, lane);
                 factor[lane] *= lights.mask(light.light, light.stratum, point.surface.p, wi);
-                is_lit[lane] &= factor[lane] != 0.0;
+                is_lit[lane] = factor[lane] != 0.0;
             }
         }
         let s = self.material.evaluate_lanes(&local, &is_lit);
         for (lane, light) in lights.iter().enumerate().filter(|&(lane, _)| is_lit[lane]) {
-            let wi = column(&incident.wi, lane);
+            let wi = lane_vector(&incident.wi, lane);
             let is_virtual = light.is_virtual();
             let target = match &self.virtual_lights {
                 Some(virtual_lights) if is_virtual => {
                     self.queries.push(EmissionQuery { light: light.light, d: -wi });
                     virtual_lights.target(light.light, point.surface.p)
                 }
-                _ => column(&incident.target, lane),
+                _ => lane_vector(&incident.target, lane),
             };
             let origin = point.surface.offset_ray_origin(wi);
             let ray = match light.emission {
@@ -309,7 +308,7 @@ impl<'a> Lighting<'a> {
                 false => 1.0,
             };
             let index = first + lane;
-            self.unit_radiance[index] = column(&s, lane) * (factor[lane] * soft);
+            self.unit_radiance[index] = lane_vector(&s, lane) * (factor[lane] * soft);
             let ray = Ray { time: point.time, ..ray };
             self.pending.push(PendingLight { index, ray, is_virtual });
         }
@@ -386,14 +385,15 @@ fn max_transmittance(min_extinction: f32, p: Aabb, lo: Vec3, hi: Vec3) -> f32 {
 /// luminance and the geometric factor have a total relative error below 8 · 2⁻²⁴.
 const ROUNDING_FACTOR: f32 = 1.0 + 4.0 * f32::EPSILON;
 
-/// Returns the product of a bound and an intensity, with ∞ · 0 = 0.
+/// Returns the product of a bound and an intensity or a weight, with ∞ · 0 = 0.
 #[inline(always)]
 fn product(bound: f32, intensity: f32) -> f32 {
     if intensity == 0.0 { 0.0 } else { bound * intensity }
 }
 
-/// Computes bounds on the reflected luminance from bounds on the geometric factor, the transmittance,
-/// the material, and the magnitude of the intensity. NaN becomes infinite.
+/// Computes bounds on the reflected luminance from bounds on the geometric factor, the
+/// transmittance, the material, and the magnitude of the intensity. Bounds are 0 where one of these
+/// is 0, also if another is infinite; other NaN becomes infinite.
 #[inline(always)]
 fn product_lanes(
     (factors, transmittance): (&Lanes, &Lanes),

@@ -563,32 +563,35 @@ impl<'a> BoundEvaluator<'a> {
         s
     }
 
-    /// Evaluates s, 1/sr, for red, green and blue, for the light directions in the lanes of a mask. In
-    /// other lanes, results are undefined.
+    /// Evaluates s, 1/sr, for red, green and blue, for the light directions in the lanes of a mask.
+    /// Results in other lanes are undefined.
     pub fn evaluate_lanes(
         &mut self,
         wi: &[Lanes; DIRECTION_WORDS],
         mask: &[bool; LANES],
     ) -> [Lanes; 3] {
         let mut s = [[0.0; LANES]; 3];
-        let Some(first) = mask.iter().position(|&is_used| is_used) else { return s };
+        let Some(last) = mask.iter().rposition(|&is_used| is_used) else { return s };
         let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
         let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
-        inputs.reshape(inputs.ports(), LANES);
-        outputs.reshape(outputs.ports(), LANES);
+        let ports = (inputs.ports(), outputs.ports());
         // Unused lanes repeat a direction, since shaders need valid ones.
         let mut valid = *wi;
         for column in &mut valid {
-            let repeated = column[first];
+            let repeated = column[last];
             let lanes = column.iter_mut().zip(mask);
             lanes.for_each(|(x, &is_used)| *x = if is_used { *x } else { repeated });
         }
+        inputs.reshape(ports.0, LANES);
         inputs.set_columns(0, 0, &valid.each_ref());
+        inputs.reshape(ports.0, last + 1);
+        outputs.reshape(ports.1, last + 1);
         point.run(&buffers.textures, inputs, outputs);
+        outputs.reshape(ports.1, LANES);
         outputs.read_columns(0, 0, &mut s);
         self.counts.evaluations += mask.iter().filter(|&&is_used| is_used).count() as u64;
-        self.counts.lanes += LANES as u64;
+        self.counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
         if let Some(port) = *capped_port {
             let is_capped = |row: usize| mask[row] && outputs.bits(row, port) != 0;
             self.counts.capped += (0..LANES).filter(|&row| is_capped(row)).count() as u64;
@@ -598,30 +601,12 @@ impl<'a> BoundEvaluator<'a> {
 
     /// Evaluates s, 1/sr, for up to eight light directions. Unused lanes are 0.
     pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
-        let mut s = [Vec3::ZERO; LANES];
-        let Some(&last) = wi.last() else { return s };
-        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
-        let Version { point, capped_port, .. } = buffers.version;
-        let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
-        // Unused lanes repeat the last direction.
-        let ports = inputs.ports();
-        inputs.reshape(ports, LANES);
-        for port in 0..DIRECTION_WORDS {
-            let words: [u32; LANES] =
-                std::array::from_fn(|row| wi.get(row).unwrap_or(&last)[port].to_bits());
-            inputs.set_port(port, &words);
-        }
-        inputs.reshape(ports, wi.len());
-        outputs.reshape(outputs.ports(), wi.len());
-        point.run(&buffers.textures, inputs, outputs);
-        self.counts.evaluations += wi.len() as u64;
-        self.counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
-        for (row, s) in s[..wi.len()].iter_mut().enumerate() {
-            let [r, g, b] = outputs.floats(row, 0);
-            *s = vec3(r, g, b);
-            self.counts.capped +=
-                u64::from(capped_port.is_some_and(|port| outputs.bits(row, port) != 0));
-        }
-        s
+        let direction = |lane: usize| wi.get(lane).copied().unwrap_or(Vec3::ZERO);
+        let columns = std::array::from_fn(|axis| std::array::from_fn(|lane| direction(lane)[axis]));
+        let [r, g, b] = self.evaluate_lanes(&columns, &std::array::from_fn(|lane| lane < wi.len()));
+        std::array::from_fn(|lane| match lane < wi.len() {
+            true => vec3(r[lane], g[lane], b[lane]),
+            false => Vec3::ZERO,
+        })
     }
 }

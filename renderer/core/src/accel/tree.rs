@@ -15,7 +15,7 @@ pub(super) const LEAF_FLAG: u32 = 1 << 31;
 /// Lengths of traversal stacks without heap allocation. Stacks are cleared for each ray, so most
 /// trees have a short one.
 pub(super) const SHORT_STACK_LEN: usize = 64;
-pub(super) const LONG_STACK_LEN: usize = 160;
+const LONG_STACK_LEN: usize = 160;
 
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
 pub(crate) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
@@ -134,19 +134,15 @@ impl<L> Bvh<L> {
         }
         let (mut short, mut long, mut longest);
         let empty = StackEntry::default();
-        let stack: &mut [StackEntry] = match self.stack_len {
-            ..=SHORT_STACK_LEN => {
-                short = [empty; SHORT_STACK_LEN];
-                &mut short
-            }
-            ..=LONG_STACK_LEN => {
-                long = [empty; LONG_STACK_LEN];
-                &mut long
-            }
-            length => {
-                longest = vec![empty; length];
-                &mut longest
-            }
+        let stack: &mut [StackEntry] = if self.stack_len <= SHORT_STACK_LEN {
+            short = [empty; SHORT_STACK_LEN];
+            &mut short
+        } else if self.stack_len <= LONG_STACK_LEN {
+            long = [empty; LONG_STACK_LEN];
+            &mut long
+        } else {
+            longest = vec![empty; self.stack_len];
+            &mut longest
         };
         let slab = SlabTest::new(simd, ray, Vec3::ONE / ray.d);
         self.traverse_from(0, &slab, end, stack, visit);

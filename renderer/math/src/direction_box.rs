@@ -168,8 +168,8 @@ impl Viewpoint {
         let [t, b, n] = self.axes.map(Vec3::from_array);
         let mut local = [[0.0; LANES]; 3];
         for lane in 0..LANES {
-            let v =
-                Frame { t, b, n }.local_direction(Vec3::new(w[0][lane], w[1][lane], w[2][lane]));
+            let w = Vec3::new(w[0][lane], w[1][lane], w[2][lane]);
+            let v = Frame { t, b, n }.local_direction(w);
             (local[0][lane], local[1][lane], local[2][lane]) = (v.x, v.y, v.z);
         }
         local

@@ -1,4 +1,4 @@
-//! Kernels for batches whose rows share inputs.
+//! Kernels for batches with the same inputs in all rows.
 
 use super::{Batch, Kernel};
 use crate::error::CompileError;
@@ -8,8 +8,8 @@ use crate::passes::hoist::Hoisted;
 use crate::target::Target;
 use crate::texture::Texture;
 
-/// A kernel in two parts, for batches whose rows share some inputs, the *uniform* ones. What
-/// depends on these alone is computed once, by [`hoist`](Self::hoist), for any number of
+/// A kernel in two parts. Some inputs of its batches, the *uniform* ones, are the same in all rows.
+/// What depends on these alone is computed once, by [`hoist`](Self::hoist), for any number of
 /// [`run`](Self::run)s.
 #[derive(Clone, Debug)]
 pub struct HoistedKernel {
@@ -79,7 +79,7 @@ impl HoistedKernel {
 }
 
 impl From<Kernel> for HoistedKernel {
-    /// A kernel of which nothing is hoisted.
+    /// A kernel without hoisted values.
     fn from(rest: Kernel) -> HoistedKernel {
         HoistedKernel { uniform: None, rest }
     }

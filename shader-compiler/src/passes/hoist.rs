@@ -15,7 +15,7 @@ pub struct Hoisted {
     /// Computes values from the uniform inputs. It has all inputs of the rest, and no outputs if
     /// hoisting does not pay.
     pub uniform: Function,
-    /// The function, whose inputs are followed by the outputs of `uniform`.
+    /// The function, with the outputs of `uniform` as further inputs.
     pub rest: Function,
 }
 
@@ -124,79 +124,59 @@ fn uniform_values(function: &Function, is_uniform: impl Fn(usize) -> bool) -> Ve
     uniform
 }
 
-/// Marks the uniform values of a block. Returns whether all of them are. Ifs and loops with bools
-/// as results stay where they are, since bools are not passed.
+/// Marks the uniform values of a block. Returns whether all of them are, and those that it yields.
+/// Ifs and loops with bools as results stay where they are, since bools are not passed.
 fn mark_uniform(function: &Function, block: &Block, uniform: &mut Vec<bool>) -> bool {
     let mut all = true;
     for stmt in &block.stmts {
-        let has_bools = || results(stmt).iter().any(|&value| function.ty(value) == Type::Bool);
         let is_uniform = match stmt {
-            Stmt::Op(value) => {
-                let (_, args) = function.operation(*value).expect("a statement is an operation");
-                let is_uniform = args.iter().all(|arg| uniform[arg.index()]);
-                uniform[value.index()] = is_uniform;
-                is_uniform
-            }
+            Stmt::Op(value) => are_all(args(function, *value), uniform),
             Stmt::If(i) => {
-                let arms = [&i.then, &i.otherwise].map(|arm| mark_uniform(function, arm, uniform));
-                let is_uniform = uniform[i.cond.index()]
-                    && arms == [true; 2]
-                    && !has_bools()
-                    && [&i.then, &i.otherwise]
-                        .iter()
-                        .all(|arm| arm.yields.iter().all(|value| uniform[value.index()]));
-                i.results.iter().for_each(|result| uniform[result.index()] = is_uniform);
-                is_uniform
+                let [then, otherwise] =
+                    [&i.then, &i.otherwise].map(|arm| mark_uniform(function, arm, uniform));
+                uniform[i.cond.index()] && then && otherwise
             }
             Stmt::Loop(l) => {
-                let starts = l.init.iter().all(|value| uniform[value.index()]);
+                // Parameters are uniform if all that depends on them turns out to be, too.
+                let starts = are_all(&l.init, uniform);
                 l.params.iter().for_each(|param| uniform[param.index()] = starts);
-                let head = mark_uniform(function, &l.head, uniform);
-                let body = mark_uniform(function, &l.body, uniform);
-                let is_uniform = starts
-                    && head
-                    && body
-                    && uniform[l.cond.index()]
-                    && !has_bools()
-                    && [&l.head, &l.body]
-                        .iter()
-                        .all(|block| block.yields.iter().all(|value| uniform[value.index()]));
-                l.results.iter().for_each(|result| uniform[result.index()] = is_uniform);
-                is_uniform
+                let [head, body] =
+                    [&l.head, &l.body].map(|block| mark_uniform(function, block, uniform));
+                starts && head && body && uniform[l.cond.index()]
             }
         };
+        let is_op = matches!(stmt, Stmt::Op(_));
+        let is_passed = |&value: &Value| is_op || function.ty(value) != Type::Bool;
+        let is_uniform = is_uniform && results(stmt).iter().all(is_passed);
+        results(stmt).iter().for_each(|result| uniform[result.index()] = is_uniform);
         all &= is_uniform;
     }
-    all
+    all && are_all(&block.yields, uniform)
+}
+
+fn are_all(values: &[Value], uniform: &[bool]) -> bool {
+    values.iter().all(|value| uniform[value.index()])
+}
+
+/// The arguments of the operation that defines a value.
+fn args(function: &Function, value: Value) -> &[Value] {
+    function.operation(value).expect("a statement is an operation").1
 }
 
 /// Marks the values that a statement uses, nested statements included.
 fn mark_used(function: &Function, stmt: &Stmt, needed: &mut [bool]) {
-    let mut mark = |value: Value| needed[value.index()] = true;
-    match stmt {
-        Stmt::Op(value) => {
-            let (_, args) = function.operation(*value).expect("a statement is an operation");
-            args.iter().copied().for_each(mark);
-        }
-        Stmt::If(i) => {
-            mark(i.cond);
-            for block in [&i.then, &i.otherwise] {
-                mark_block(function, block, needed);
-            }
-        }
-        Stmt::Loop(l) => {
-            mark(l.cond);
-            l.init.iter().copied().for_each(mark);
-            for block in [&l.head, &l.body] {
-                mark_block(function, block, needed);
-            }
-        }
+    let (values, blocks): (&[&[Value]], &[&Block]) = match stmt {
+        Stmt::Op(value) => (&[args(function, *value)], &[]),
+        Stmt::If(i) => (&[&[i.cond]], &[&i.then, &i.otherwise]),
+        Stmt::Loop(l) => (&[&[l.cond], &l.init], &[&l.head, &l.body]),
+    };
+    let yields = blocks.iter().flat_map(|block| &block.yields);
+    for value in values.iter().copied().flatten().chain(yields) {
+        needed[value.index()] = true;
     }
-}
-
-fn mark_block(function: &Function, block: &Block, needed: &mut [bool]) {
-    block.yields.iter().for_each(|value| needed[value.index()] = true);
-    block.stmts.iter().for_each(|stmt| mark_used(function, stmt, needed));
+    for stmt in blocks.iter().flat_map(|block| &block.stmts) {
+        mark_used(function, stmt, needed);
+    }
 }
 
 #[cfg(test)]

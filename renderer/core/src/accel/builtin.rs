@@ -106,14 +106,30 @@ impl Builtin {
         }
     }
 
-    /// Returns whether a batch of rays may be faster in packets than ray by ray.
-    fn prefers_packets(&self, rays: &[Ray]) -> bool {
-        rays.len() >= MIN_PACKET_RAYS && !self.world.triangles.nodes.is_empty()
+    /// Traces a batch of rays in packets. Returns `false`, without tracing, if single rays are
+    /// faster.
+    fn trace_batch(&self, rays: &[Ray], query: impl PacketQuery) -> bool {
+        match Level::new() {
+            _ if rays.len() < MIN_PACKET_RAYS || self.world.triangles.nodes.is_empty() => {
+                return false;
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(simd) => simd.vectorize(
+                #[inline(always)]
+                || self.trace_packets(simd, rays, query),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(simd) => simd.vectorize(
+                #[inline(always)]
+                || self.trace_packets(simd, rays, query),
+            ),
+            _ => return false,
+        }
+        true
     }
 
-    /// Traces a batch of rays in packets.
     #[inline(always)]
-    fn trace_packets<S: Simd>(&self, simd: S, rays: &[Ray], mut query: impl PacketQuery<S>) {
+    fn trace_packets<S: Simd>(&self, simd: S, rays: &[Ray], mut query: impl PacketQuery) {
         with_stack(
             simd,
             &self.world.triangles,
@@ -146,7 +162,7 @@ impl Builtin {
         rays: &[Ray],
         indices: &[u32],
         stack: &mut TraversalStack<'_, S>,
-        query: &mut impl PacketQuery<S>,
+        query: &mut impl PacketQuery,
     ) {
         if indices.len() < MIN_PACKET_RAYS {
             for &index in indices {
@@ -319,7 +335,7 @@ impl Group {
         block: &TriangleBlock,
         mut lanes: u32,
         end: &mut FloatPacket<S>,
-        query: &mut impl PacketQuery<S>,
+        query: &mut impl PacketQuery,
     ) {
         let passes_alpha_test = |hit: &LaneHit| {
             let ([primitive, element], ray) = (hit.triangle, packet.ray(hit.lane));
@@ -332,7 +348,7 @@ impl Group {
                     let (t, u, v) = (hits.t[k], hits.u[k], hits.v[k]);
                     let hit = LaneHit { lane, t, u, v, triangle: block.triangle(k) };
                     if t <= end[lane] && (!self.has_alpha || passes_alpha_test(&hit)) {
-                        query.report_lane(&hit, end);
+                        end[lane] = query.report_lane(&hit);
                     }
                 }
             }
@@ -345,14 +361,14 @@ impl Group {
             }
             let triangle = block.triangle(k);
             if !self.has_alpha {
-                query.report_packet(&hits, triangle, end);
+                query.report_packet(packet.simd(), &hits, triangle, end);
                 continue;
             }
             while let Some(lane) = take_bit(&mut hits.mask) {
                 let hit =
                     LaneHit { lane, t: hits.t[lane], u: hits.u[lane], v: hits.v[lane], triangle };
                 if passes_alpha_test(&hit) {
-                    query.report_lane(&hit, end);
+                    end[lane] = query.report_lane(&hit);
                 }
             }
         }
@@ -422,39 +438,16 @@ impl Accel for Builtin {
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
         hits.clear();
         hits.resize(rays.len(), Hit::MISS);
-        match Level::new() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512(simd) if self.prefers_packets(rays) => simd.vectorize(
-                #[inline(always)]
-                || self.trace_packets(simd, rays, NearestHits::new(simd, hits)),
-            ),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2(simd) if self.prefers_packets(rays) => simd.vectorize(
-                #[inline(always)]
-                || self.trace_packets(simd, rays, NearestHits::new(simd, hits)),
-            ),
-            _ => hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = self.intersect(ray)),
+        if !self.trace_batch(rays, NearestHits::new(hits)) {
+            hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = self.intersect(ray));
         }
     }
 
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
         blocked.clear();
         blocked.resize(rays.len(), false);
-        match Level::new() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512(simd) if self.prefers_packets(rays) => simd.vectorize(
-                #[inline(always)]
-                || self.trace_packets(simd, rays, AnyHits::new(simd, blocked)),
-            ),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2(simd) if self.prefers_packets(rays) => simd.vectorize(
-                #[inline(always)]
-                || self.trace_packets(simd, rays, AnyHits::new(simd, blocked)),
-            ),
-            _ => blocked
-                .iter_mut()
-                .zip(rays)
-                .for_each(|(blocked, ray)| *blocked = self.occluded(ray)),
+        if !self.trace_batch(rays, AnyHits::new(blocked)) {
+            blocked.iter_mut().zip(rays).for_each(|(blocked, ray)| *blocked = self.occluded(ray));
         }
     }
 

@@ -278,6 +278,11 @@ impl<'a, S: Simd> Packet<'a, S> {
         RayFrame::from_shear(&self.rays[lane], self.axes, self.shear.map(|shear| shear[lane]))
     }
 
+    /// Returns the SIMD level.
+    pub(super) fn simd(&self) -> S {
+        self.simd
+    }
+
     /// Returns the ray of a lane.
     pub(super) fn ray(&self, lane: usize) -> &Ray {
         &self.rays[lane]

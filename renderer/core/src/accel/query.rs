@@ -9,9 +9,6 @@ use crate::geometry::Hit;
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, mask32x16, u32x16};
 use lightbound_math::Ray;
 
-/// Index of a triangle, per lane.
-type IndexPacket<S> = u32x16<S>;
-
 /// A hit of one ray of a packet with a triangle.
 pub(super) struct LaneHit {
     pub(super) lane: usize,
@@ -23,13 +20,19 @@ pub(super) struct LaneHit {
 }
 
 /// A query for a batch of rays, which are traced packet by packet.
-pub(super) trait PacketQuery<S: Simd> {
+pub(super) trait PacketQuery {
     /// Reports hits of a packet with a triangle. Stores the new ends of these rays' segments in
     /// `end`; an end before a ray's start terminates the ray.
-    fn report_packet(&mut self, hits: &PacketHits<S>, triangle: [u32; 2], end: &mut FloatPacket<S>);
+    fn report_packet<S: Simd>(
+        &mut self,
+        simd: S,
+        hits: &PacketHits<S>,
+        triangle: [u32; 2],
+        end: &mut FloatPacket<S>,
+    );
 
-    /// Reports a hit of one ray of a packet, like [`report_packet`](Self::report_packet).
-    fn report_lane(&mut self, hit: &LaneHit, end: &mut FloatPacket<S>);
+    /// Reports a hit of one ray of a packet. Returns the new end of the ray's segment.
+    fn report_lane(&mut self, hit: &LaneHit) -> f32;
 
     /// Stores the hits of a packet with triangles, and begins the next one. `indices` are the
     /// indices of its rays.
@@ -52,64 +55,82 @@ pub(super) fn update_nearest(hit: Hit, nearest: &mut Hit) -> f32 {
 }
 
 /// The nearest hit of each ray.
-pub(super) struct NearestHits<'a, S: Simd> {
+pub(super) struct NearestHits<'a> {
     /// A hit for each ray; misses at first.
     hits: &'a mut [Hit],
-    simd: S,
-    t: FloatPacket<S>,
-    u: FloatPacket<S>,
-    v: FloatPacket<S>,
-    /// Primitive and element; [`Hit::NONE`] for misses.
-    triangle: [IndexPacket<S>; 2],
+    packet: PacketNearest,
 }
 
-impl<'a, S: Simd> NearestHits<'a, S> {
-    #[inline(always)]
-    pub(super) fn new(simd: S, hits: &'a mut [Hit]) -> NearestHits<'a, S> {
-        let (zero, none) = (FloatPacket::splat(simd, 0.0), IndexPacket::splat(simd, Hit::NONE));
-        let t = FloatPacket::splat(simd, f32::INFINITY);
-        NearestHits { hits, simd, t, u: zero, v: zero, triangle: [none; 2] }
+/// The nearest triangle of each ray of a packet.
+#[repr(align(64))]
+struct PacketNearest {
+    t: [f32; MAX_PACKET_RAYS],
+    u: [f32; MAX_PACKET_RAYS],
+    v: [f32; MAX_PACKET_RAYS],
+    /// Primitives and elements; [`Hit::NONE`] for misses.
+    triangle: [[u32; MAX_PACKET_RAYS]; 2],
+}
+
+impl PacketNearest {
+    const MISSES: PacketNearest = PacketNearest {
+        t: [f32::INFINITY; MAX_PACKET_RAYS],
+        u: [0.0; MAX_PACKET_RAYS],
+        v: [0.0; MAX_PACKET_RAYS],
+        triangle: [[Hit::NONE; MAX_PACKET_RAYS]; 2],
+    };
+}
+
+impl<'a> NearestHits<'a> {
+    pub(super) fn new(hits: &'a mut [Hit]) -> NearestHits<'a> {
+        NearestHits { hits, packet: PacketNearest::MISSES }
     }
 }
 
-impl<S: Simd> PacketQuery<S> for NearestHits<'_, S> {
+impl PacketQuery for NearestHits<'_> {
     #[inline(always)]
-    fn report_packet(
+    fn report_packet<S: Simd>(
         &mut self,
+        simd: S,
         hits: &PacketHits<S>,
         triangle: [u32; 2],
         end: &mut FloatPacket<S>,
     ) {
-        let triangle = triangle.map(|index| IndexPacket::splat(self.simd, index));
-        let [primitive, element] = &self.triangle;
-        let has_lower_index = triangle[0].simd_lt(*primitive)
-            | (triangle[0].simd_eq(*primitive) & triangle[1].simd_lt(*element));
-        let is_nearer = hits.t.simd_lt(self.t) | (hits.t.simd_eq(self.t) & has_lower_index);
-        let mask = mask32x16::from_bitmask(self.simd, hits.mask.into());
+        let PacketNearest { t, u, v, triangle: nearest } = &mut self.packet;
+        let load = |column: &[f32; MAX_PACKET_RAYS]| FloatPacket::from_slice(simd, column);
+        let [primitive, element] =
+            nearest.each_ref().map(|column| u32x16::from_slice(simd, column));
+        let [new_primitive, new_element] = triangle.map(|index| u32x16::splat(simd, index));
+        let has_lower_index = new_primitive.simd_lt(primitive)
+            | (new_primitive.simd_eq(primitive) & new_element.simd_lt(element));
+        let old_t = load(t);
+        let is_nearer = hits.t.simd_lt(old_t) | (hits.t.simd_eq(old_t) & has_lower_index);
+        let mask = mask32x16::from_bitmask(simd, hits.mask.into());
         let nearer = is_nearer & mask;
-        self.t = nearer.select(hits.t, self.t);
-        self.u = nearer.select(hits.u, self.u);
-        self.v = nearer.select(hits.v, self.v);
-        self.triangle = std::array::from_fn(|k| nearer.select(triangle[k], self.triangle[k]));
-        *end = mask.select(self.t, *end);
+        let new_t = nearer.select(hits.t, old_t);
+        *t = new_t.into();
+        *u = nearer.select(hits.u, load(u)).into();
+        *v = nearer.select(hits.v, load(v)).into();
+        *nearest = [
+            nearer.select(new_primitive, primitive).into(),
+            nearer.select(new_element, element).into(),
+        ];
+        *end = mask.select(new_t, *end);
     }
 
     #[inline(always)]
-    fn report_lane(&mut self, hit: &LaneHit, end: &mut FloatPacket<S>) {
-        let lane = hit.lane;
-        let rank = [self.triangle[0][lane], self.triangle[1][lane]];
-        if hit.t < self.t[lane] || hit.t == self.t[lane] && hit.triangle < rank {
-            (self.t[lane], self.u[lane], self.v[lane]) = (hit.t, hit.u, hit.v);
-            [self.triangle[0][lane], self.triangle[1][lane]] = hit.triangle;
+    fn report_lane(&mut self, hit: &LaneHit) -> f32 {
+        let (packet, lane) = (&mut self.packet, hit.lane);
+        let nearest = packet.triangle.map(|column| column[lane]);
+        if hit.t < packet.t[lane] || hit.t == packet.t[lane] && hit.triangle < nearest {
+            (packet.t[lane], packet.u[lane], packet.v[lane]) = (hit.t, hit.u, hit.v);
+            [packet.triangle[0][lane], packet.triangle[1][lane]] = hit.triangle;
         }
-        end[lane] = self.t[lane];
+        packet.t[lane]
     }
 
     #[inline(always)]
     fn end_packet(&mut self, rays: &[Ray; MAX_PACKET_RAYS], indices: &[u32]) {
-        let (t, u, v): ([f32; 16], [f32; 16], [f32; 16]) =
-            (self.t.into(), self.u.into(), self.v.into());
-        let [primitive, element]: [[u32; 16]; 2] = self.triangle.map(Into::into);
+        let PacketNearest { t, u, v, triangle: [primitive, element] } = &self.packet;
         for (lane, &ray) in indices.iter().enumerate() {
             if primitive[lane] != Hit::NONE {
                 self.hits[ray as usize] = Hit {
@@ -124,8 +145,7 @@ impl<S: Simd> PacketQuery<S> for NearestHits<'_, S> {
                 };
             }
         }
-        self.t = FloatPacket::splat(self.simd, f32::INFINITY);
-        self.triangle = [IndexPacket::splat(self.simd, Hit::NONE); 2];
+        self.packet = PacketNearest::MISSES;
     }
 
     #[inline(always)]
@@ -135,33 +155,37 @@ impl<S: Simd> PacketQuery<S> for NearestHits<'_, S> {
 }
 
 /// Whether each ray hits anything.
-pub(super) struct AnyHits<'a, S: Simd> {
-    simd: S,
+pub(super) struct AnyHits<'a> {
     /// A flag for each ray, `false` at first.
     blocked: &'a mut [bool],
     /// A bit for each ray of the packet.
     mask: u32,
 }
 
-impl<'a, S: Simd> AnyHits<'a, S> {
-    #[inline(always)]
-    pub(super) fn new(simd: S, blocked: &'a mut [bool]) -> AnyHits<'a, S> {
-        AnyHits { simd, blocked, mask: 0 }
+impl<'a> AnyHits<'a> {
+    pub(super) fn new(blocked: &'a mut [bool]) -> AnyHits<'a> {
+        AnyHits { blocked, mask: 0 }
     }
 }
 
-impl<S: Simd> PacketQuery<S> for AnyHits<'_, S> {
+impl PacketQuery for AnyHits<'_> {
     #[inline(always)]
-    fn report_packet(&mut self, hits: &PacketHits<S>, _: [u32; 2], end: &mut FloatPacket<S>) {
+    fn report_packet<S: Simd>(
+        &mut self,
+        simd: S,
+        hits: &PacketHits<S>,
+        _: [u32; 2],
+        end: &mut FloatPacket<S>,
+    ) {
         self.mask |= hits.mask;
-        let mask = mask32x16::from_bitmask(self.simd, hits.mask.into());
-        *end = mask.select(FloatPacket::splat(self.simd, f32::NEG_INFINITY), *end);
+        let mask = mask32x16::from_bitmask(simd, hits.mask.into());
+        *end = mask.select(FloatPacket::splat(simd, f32::NEG_INFINITY), *end);
     }
 
     #[inline(always)]
-    fn report_lane(&mut self, hit: &LaneHit, end: &mut FloatPacket<S>) {
+    fn report_lane(&mut self, hit: &LaneHit) -> f32 {
         self.mask |= 1 << hit.lane;
-        end[hit.lane] = f32::NEG_INFINITY;
+        f32::NEG_INFINITY
     }
 
     #[inline(always)]
@@ -203,8 +227,7 @@ mod tests {
         let rays = [Ray::new(Vec3::ZERO, Vec3::X); MAX_PACKET_RAYS];
         let indices: Vec<u32> = (0..13).map(|lane| 12 - lane).collect();
         let (mut hits, mut blocked) = (vec![Hit::MISS; 13], vec![false; 13]);
-        let (mut nearest, mut any) =
-            (NearestHits::new(simd, &mut hits), AnyHits::new(simd, &mut blocked));
+        let (mut nearest, mut any) = (NearestHits::new(&mut hits), AnyHits::new(&mut blocked));
         let far = FloatPacket::splat(simd, f32::INFINITY);
         let (mut end, mut any_end) = (far, far);
         let mut expected = [Hit::MISS; 13];
@@ -223,14 +246,14 @@ mod tests {
                 let (t, u, v) = (column(|hit| hit.t), column(|hit| hit.u), column(|hit| hit.v));
                 let hits = PacketHits { mask, t, u, v };
                 let triangle = [all[0].primitive, all[0].element];
-                nearest.report_packet(&hits, triangle, &mut end);
-                any.report_packet(&hits, triangle, &mut any_end);
+                nearest.report_packet(simd, &hits, triangle, &mut end);
+                any.report_packet(simd, &hits, triangle, &mut any_end);
             } else {
                 for lane in (0..13).filter(reported) {
                     let Hit { t, u, v, primitive, element, .. } = all[lane];
                     let hit = LaneHit { lane, t, u, v, triangle: [primitive, element] };
-                    nearest.report_lane(&hit, &mut end);
-                    any.report_lane(&hit, &mut any_end);
+                    end[lane] = nearest.report_lane(&hit);
+                    any_end[lane] = any.report_lane(&hit);
                 }
             }
             for lane in (0..13).filter(reported) {
@@ -240,11 +263,11 @@ mod tests {
         assert_eq!(end[5], f32::INFINITY);
         let is_ended = |lane: usize| any_end[lane] == f32::NEG_INFINITY;
         assert!((0..13).all(|lane| is_ended(lane) == (lane != 5)));
-        PacketQuery::<S>::end_packet(&mut nearest, &rays, &indices);
-        PacketQuery::<S>::end_packet(&mut any, &rays, &indices);
+        nearest.end_packet(&rays, &indices);
+        any.end_packet(&rays, &indices);
         // The next packet has no hits.
-        PacketQuery::<S>::end_packet(&mut nearest, &rays, &[12; 13]);
-        PacketQuery::<S>::end_packet(&mut any, &rays, &[7; 13]);
+        nearest.end_packet(&rays, &[12; 13]);
+        any.end_packet(&rays, &[7; 13]);
         assert_eq!(hits, expected);
         assert!((0..13).all(|ray| blocked[ray] == (ray != 7)));
     }

@@ -57,7 +57,7 @@ pub const LEVELS: u32 = 10;
 /// Minimum |z| of sampled directions of phase functions, so that the sign of z is that of the square.
 const MIN_Z: f32 = 1.0 / (1 << 24) as f32;
 
-/// Number of levels, the domain included, whose cells have their children in a table: 585 cells,
+/// Number of levels, the domain included, with a table of the children of all cells: 585 cells,
 /// 168 KB for each domain. Trees split few cells below them.
 const TABLE_LEVELS: u32 = 4;
 
@@ -89,7 +89,7 @@ impl DirectionDomain {
         };
         TABLES[table].get_or_init(|| {
             let cells = (0..TABLE_LEVELS).flat_map(|level| {
-                let (columns, rows) = (1 << (level + level.div_ceil(2)), 1 << (level + level / 2));
+                let (columns, rows) = grid(level);
                 (0..columns * rows).map(move |k| DirectionCell {
                     level,
                     column: k / rows,
@@ -160,6 +160,11 @@ impl DirectionDomain {
     }
 }
 
+/// Returns the number of columns and rows of cells at `level`.
+fn grid(level: u32) -> (u32, u32) {
+    (1 << (level + level.div_ceil(2)), 1 << (level + level / 2))
+}
+
 /// Returns the number of columns and rows into which a cell at `level` is split.
 #[inline]
 pub fn division(level: u32) -> (usize, usize) {
@@ -201,9 +206,8 @@ impl DirectionCell {
 
     /// Returns the corner with minimum x and y, and the size. Both are exact.
     pub fn rectangle(&self, domain: DirectionDomain) -> (Vec2, Vec2) {
-        let columns = self.level + self.level.div_ceil(2);
-        let rows = self.level + self.level / 2;
-        let extent = vec2(domain.width() / (1u32 << columns) as f32, 1.0 / (1u32 << rows) as f32);
+        let (columns, rows) = grid(self.level);
+        let extent = vec2(domain.width() / columns as f32, 1.0 / rows as f32);
         (vec2(self.column as f32, self.row as f32) * extent, extent)
     }
 
@@ -230,9 +234,9 @@ impl DirectionCell {
 
     /// Returns the index among the cells of all levels, level by level and column by column.
     fn index(&self) -> usize {
-        let rows = 1 << (self.level + self.level / 2);
+        let (_, rows) = grid(self.level);
         let before = ((1 << (3 * self.level)) - 1) / 7;
-        before + self.column as usize * rows + self.row as usize
+        (before + self.column * rows + self.row) as usize
     }
 
     fn compute_children(&self, domain: DirectionDomain) -> CellChildren {

@@ -217,7 +217,7 @@ mod tests {
     use lightbound_shader::{Kernel, Settings, Shader, Target};
     use std::sync::Arc;
 
-    /// Kernels of which nothing is hoisted.
+    /// Kernels without hoisting.
     fn plain(arena: &Arena, program: &Program, domain: DirectionDomain) -> BrdfKernels {
         let integrand = match domain {
             DirectionDomain::Surface(_) => program.brdf_integrand(),

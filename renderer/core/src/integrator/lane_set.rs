@@ -12,8 +12,8 @@ impl LaneSet {
     /// Returns the set of lanes for which a mask is set.
     #[inline(always)]
     pub fn from_mask(mask: &[bool; COLUMN_LEN]) -> LaneSet {
-        // The product moves bit 0 of byte k to bit 56 + k. Shifting lane by lane compiles to
-        // vectors whose bytes are then read one at a time.
+        // The product moves bit 0 of byte k to bit 56 + k. A loop that shifts lane by lane compiles
+        // to vectors, and then to a load for each byte.
         let byte = |eight: &[bool]| {
             let bytes = u64::from_le_bytes(std::array::from_fn(|k| u8::from(eight[k])));
             (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32

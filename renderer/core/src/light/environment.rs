@@ -8,6 +8,7 @@
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{Light, LightError, LightSample, abs_luminance};
 use glam::Mat3;
+use lightbound_math::direction_box::lesser;
 use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
 use lightbound_math::{Cone, Transform, Vec2, Vec3, vec2};
@@ -388,8 +389,11 @@ impl EnvironmentImage {
     /// texels.
     #[inline(always)]
     pub fn texel_index(&self, p: Vec2) -> u32 {
-        let last = self.size as i32 - 1;
-        let cell = |x: f32| ((x * self.size as f32) as i32).min(last) as u32;
+        // The low bits of an integer plus 2²³ are the integer. LLVM vectorises this, but converts
+        // floats to integers lane by lane, since `as` saturates.
+        const SHIFT: f32 = (1 << 23) as f32;
+        let size = self.size as f32;
+        let cell = |x: f32| (lesser((x * size).floor(), size - 1.0) + SHIFT).to_bits() & 0x7f_ffff;
         cell(p.y) * self.size as u32 + cell(p.x)
     }
 }

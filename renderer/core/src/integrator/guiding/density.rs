@@ -1,6 +1,9 @@
 //! Piecewise constant densities on the unit square.
 
+use fearless_simd::f32x8;
+use fearless_simd::prelude::*;
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
+use lightbound_math::{COLUMN_LEN, Column, Columns};
 
 /// Number of bins along each axis.
 const RESOLUTION: usize = 8;
@@ -84,56 +87,46 @@ fn mixed_density(moments: &[f32; BINS], uniform: f32) -> [f32; BINS] {
     }
 }
 
-/// Shares of the uniform density to choose from. The smallest bounds the weight of a contribution.
-const UNIFORM_SHARES: [f32; 3] = [0.25, 0.5, 1.0];
+/// Shares of the uniform density to choose from. The smallest bounds the weight of a contribution;
+/// the last is the uniform density itself.
+pub(super) const UNIFORM_SHARES: [f32; 3] = [0.25, 0.5, 1.0];
 
-/// The density of a cell, with second moments of contributions.
-pub(super) struct CellDensity {
-    pub density: UnitSquareDensity,
-    /// Second moment under the density, estimated by cross-validation.
-    pub moment: f64,
-    /// Second moment under the uniform density.
-    pub uniform: f64,
-}
-
-impl CellDensity {
-    /// Computes the density from the histograms of two folds. The share of the uniform density is
-    /// the one for which the densities of both folds have the least second moments on the samples
-    /// of the other fold.
-    pub fn new(folds: &[Histogram; 2]) -> CellDensity {
-        let blurred = folds.each_ref().map(Histogram::blurred);
-        let moment = |share: f32| -> f64 {
-            let held_out_moment = |fold: usize| -> f64 {
-                let density = mixed_density(&blurred[fold], share);
-                let held_out = &folds[1 - fold].bins;
-                let moments = held_out.iter().zip(density);
-                moments.map(|(&moment, q)| f64::from(moment) / f64::from(q)).sum()
-            };
-            held_out_moment(0) + held_out_moment(1)
+/// Returns the second moments of the contributions under the density of a cell with each of the
+/// [`UNIFORM_SHARES`]. Cross-validation estimates them: `folds` are the samples of two folds, and the
+/// density of each is tested on the samples of the other.
+pub(super) fn held_out_moments(folds: &[Histogram; 2]) -> [f64; UNIFORM_SHARES.len()] {
+    let blurred = folds.each_ref().map(Histogram::blurred);
+    UNIFORM_SHARES.map(|share| {
+        let held_out_moment = |fold: usize| -> f64 {
+            let density = mixed_density(&blurred[fold], share);
+            let held_out = &folds[1 - fold].bins;
+            let moments = held_out.iter().zip(density);
+            moments.map(|(&moment, q)| f64::from(moment) / f64::from(q)).sum()
         };
-        let moments = UNIFORM_SHARES.map(|share| (share, moment(share)));
-        let by_moment = |a: &(f32, f64), b: &(f32, f64)| a.1.total_cmp(&b.1);
-        let (share, moment) = moments.into_iter().min_by(by_moment).expect("there are shares");
-        let mut both = folds[0];
-        both.merge(&folds[1]);
-        CellDensity {
-            density: UnitSquareDensity::new(&mixed_density(&both.blurred(), share)),
-            moment,
-            uniform: moments[UNIFORM_SHARES.len() - 1].1,
-        }
-    }
+        held_out_moment(0) + held_out_moment(1)
+    })
 }
 
 /// A piecewise constant density on the unit square, for sampling.
 #[derive(Clone, Debug)]
 pub(super) struct UnitSquareDensity {
-    /// For each row, the probability of the rows before it.
-    rows: [f32; RESOLUTION],
-    /// For each row and column, the probability of the columns before it, given the row.
-    columns: [[f32; RESOLUTION]; RESOLUTION],
+    rows: Cumulative,
+    /// The columns of each row, given the row.
+    columns: [Cumulative; RESOLUTION],
 }
 
+/// The probability of the bins before each of a row of bins; the last number is 1.
+type Cumulative = [f32; RESOLUTION + 1];
+
 impl UnitSquareDensity {
+    /// Creates the density of a cell from the samples of two folds; `uniform` is the share of the
+    /// uniform density.
+    pub fn of_cell(folds: &[Histogram; 2], uniform: f32) -> UnitSquareDensity {
+        let mut both = folds[0];
+        both.merge(&folds[1]);
+        UnitSquareDensity::new(&mixed_density(&both.blurred(), uniform))
+    }
+
     /// Creates a density from positive weights of the bins.
     fn new(bins: &[f32; BINS]) -> UnitSquareDensity {
         let (rows, _) = bins.as_chunks::<RESOLUTION>();
@@ -143,44 +136,76 @@ impl UnitSquareDensity {
             columns: std::array::from_fn(|y| cumulative(row(y))),
         }
     }
+}
 
-    /// Maps a uniform point in [0, 1)² to one with this density. Returns it with its density.
-    #[inline(always)]
-    pub fn sample(&self, [u, v]: [f32; 2]) -> ([f32; 2], f32) {
-        let (row, v, row_density) = sample_interval(&self.rows, v);
-        let (_, u, column_density) = sample_interval(&self.columns[row], u);
-        ([u, v], row_density * column_density)
-    }
+/// Maps uniform points in [0, 1)² to points with the densities of the lanes. Returns the densities
+/// at them.
+#[inline(always)]
+pub(super) fn sample_columns<'a, S: Simd>(
+    simd: S,
+    densities: impl Fn(usize) -> &'a UnitSquareDensity,
+    u: &mut Columns<2>,
+) -> Column {
+    let [u, v] = &mut u.0;
+    let (rows, mut pdf) = sample_intervals(simd, |lane| &densities(lane).rows, v);
+    let columns = |lane: usize| &densities(lane).columns[rows[lane]];
+    let (_, column_densities) = sample_intervals(simd, columns, u);
+    pdf.iter_mut().zip(column_densities).for_each(|(pdf, density)| *pdf *= density);
+    pdf
 }
 
 /// Returns the sums of the weights before each, over the sum of all.
-fn cumulative(weights: &[f32; RESOLUTION]) -> [f32; RESOLUTION] {
+fn cumulative(weights: &[f32; RESOLUTION]) -> Cumulative {
     let total: f32 = weights.iter().sum();
+    let mut cumulative = [1.0; RESOLUTION + 1];
     let mut sum = 0.0;
-    weights.map(|weight| {
-        let before = sum / total;
+    for (before, weight) in cumulative.iter_mut().zip(weights) {
+        *before = sum / total;
         sum += weight;
-        before
-    })
+    }
+    cumulative
 }
 
-/// Maps a uniform number in [0, 1) to one with a density that is constant in each interval.
-/// `cumulative` holds the probabilities of the intervals before each. Returns the interval, the
-/// number and its density.
+/// Maps uniform numbers in [0, 1) to numbers with densities that are constant in each interval.
+/// Returns the intervals and the densities.
 #[inline(always)]
-fn sample_interval(cumulative: &[f32; RESOLUTION], u: f32) -> (usize, f32, f32) {
-    let interval = cumulative[1..].iter().filter(|&&start| start <= u).count() % RESOLUTION;
-    let start = cumulative[interval];
-    let end = cumulative.get(interval + 1).copied().unwrap_or(1.0);
-    let probability = end - start;
-    let x = (interval as f32 + (u - start) / probability) * (1.0 / RESOLUTION as f32);
-    (interval, x.min(ONE_MINUS_EPSILON), probability * RESOLUTION as f32)
+fn sample_intervals<'a, S: Simd>(
+    simd: S,
+    cumulative: impl Fn(usize) -> &'a Cumulative,
+    u: &mut Column,
+) -> ([usize; COLUMN_LEN], Column) {
+    let (mut intervals, mut starts, mut ends) =
+        ([0; COLUMN_LEN], [0.0; COLUMN_LEN], [0.0; COLUMN_LEN]);
+    for (lane, &u) in u.iter().enumerate() {
+        let cumulative = cumulative(lane);
+        let before = f32x8::from_slice(simd, &cumulative[..RESOLUTION]).simd_le(u);
+        // The first interval starts at 0, so at least one does not start after `u`.
+        let interval = (before.to_bitmask().count_ones() as usize - 1) % RESOLUTION;
+        intervals[lane] = interval;
+        (starts[lane], ends[lane]) = (cumulative[interval], cumulative[interval + 1]);
+    }
+    let mut pdf = [0.0; COLUMN_LEN];
+    for lane in 0..COLUMN_LEN {
+        let probability = ends[lane] - starts[lane];
+        let x = intervals[lane] as f32 + (u[lane] - starts[lane]) / probability;
+        u[lane] = (x * (1.0 / RESOLUTION as f32)).min(ONE_MINUS_EPSILON);
+        pdf[lane] = probability * RESOLUTION as f32;
+    }
+    (intervals, pdf)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fearless_simd::{Level, dispatch};
     use lightbound_math::sampling::{hash, unit_float};
+
+    /// Returns the sample of a density at a uniform point.
+    fn sample(density: &UnitSquareDensity, u: [f32; 2]) -> ([f32; 2], f32) {
+        let mut columns = Columns::splat(u);
+        let pdf = dispatch!(Level::new(), simd => sample_columns(simd, |_| density, &mut columns));
+        (columns.get(5), pdf[5])
+    }
 
     /// Returns two folds of samples at random points, with weights from a function of the point.
     fn folds(count: u32, weight: impl Fn([f32; 2], u32) -> f32) -> [Histogram; 2] {
@@ -200,7 +225,7 @@ mod tests {
         let (mut counts, n) = ([0u32; BINS], 512);
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let u = [i, j].map(|i| (i as f32 + 0.5) / n as f32);
-            let (point, pdf) = density.sample(u);
+            let (point, pdf) = sample(&density, u);
             let bin = usize::from(BinIndex::new(point).0);
             counts[bin] += 1;
             let expected = weights[bin] / total * BINS as f32;
@@ -217,31 +242,33 @@ mod tests {
     fn points_at_the_corners_stay_in_the_square() {
         let density = UnitSquareDensity::new(&std::array::from_fn(|i| 1.0 + 9.0 * (i % 3) as f32));
         for u in [[0.0, 0.0], [ONE_MINUS_EPSILON; 2], [0.0, ONE_MINUS_EPSILON]] {
-            let (point, pdf) = density.sample(u);
+            let (point, pdf) = sample(&density, u);
             assert!(point.iter().all(|x| (0.0..1.0).contains(x)) && pdf > 0.0, "{point:?} {pdf}");
         }
     }
 
     #[test]
     fn densities_follow_moments_that_both_folds_share() {
-        let cell = CellDensity::new(&folds(2_000, |[u, _], _| if u < 0.25 { 1.0 } else { 0.0 }));
-        assert!(cell.moment < 0.5 * cell.uniform);
-        let (_, inside) = cell.density.sample([0.3, 0.5]);
+        let folds = folds(2_000, |[u, _], _| if u < 0.25 { 1.0 } else { 0.0 });
+        let [least, .., uniform] = held_out_moments(&folds);
+        assert!(least < 0.5 * uniform, "{least} {uniform}");
+        let density = UnitSquareDensity::of_cell(&folds, UNIFORM_SHARES[0]);
+        let (_, inside) = sample(&density, [0.2, 0.5]);
         assert!(inside > 2.0, "{inside}");
     }
 
     #[test]
-    fn densities_do_not_trust_single_large_samples() {
-        let cell = CellDensity::new(&folds(2_000, |_, i| if i % 333 == 17 { 1e6 } else { 1.0 }));
-        assert_eq!(cell.moment, cell.uniform);
-        let (_, pdf) = cell.density.sample([0.3, 0.5]);
-        assert!((pdf - 1.0).abs() < 1e-5, "{pdf}");
+    fn single_large_samples_are_no_reason_for_a_density() {
+        let folds = folds(2_000, |_, i| if i % 333 == 17 { 1e6 } else { 1.0 });
+        let [.., uniform] = held_out_moments(&folds);
+        assert!(held_out_moments(&folds).iter().all(|&moment| moment >= uniform));
     }
 
     #[test]
     fn cells_without_light_are_uniform() {
-        let cell = CellDensity::new(&folds(100, |_, _| 0.0));
-        assert_eq!((cell.moment, cell.uniform), (0.0, 0.0));
-        assert_eq!(cell.density.sample([0.3, 0.6]), ([0.3, 0.6], 1.0));
+        let folds = folds(100, |_, _| 0.0);
+        assert_eq!(held_out_moments(&folds), [0.0; UNIFORM_SHARES.len()]);
+        let density = UnitSquareDensity::of_cell(&folds, 0.25);
+        assert_eq!(sample(&density, [0.3, 0.6]), ([0.3, 0.6], 1.0));
     }
 }

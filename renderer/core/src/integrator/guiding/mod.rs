@@ -10,14 +10,14 @@
 //! Cells are the leaves of a [`SpatialTree`] over positions and normals, and have about the same
 //! number of training samples (after Müller et al. 2017, *Practical Path Guiding*). The density of
 //! a cell is proportional to the root of the second moment of the contributions to the image (Rath
-//! et al. 2020, *Variance-Aware Path Guiding*). Cross-validation selects the share of the
-//! uniform density.
+//! et al. 2020, *Variance-Aware Path Guiding*), mixed with the uniform density. Cross-validation
+//! selects the share of the uniform density.
 
 mod density;
 mod spatial_tree;
 
-use density::{CellDensity, Histogram, UnitSquareDensity};
-use fearless_simd::{Level, Simd, dispatch};
+use density::{Histogram, UNIFORM_SHARES, UnitSquareDensity, held_out_moments};
+use fearless_simd::{Level, dispatch};
 use lightbound_math::{COLUMN_LEN, Column, Columns};
 use spatial_tree::SpatialTree;
 
@@ -76,17 +76,15 @@ impl Guide {
                 child.add_prior(parent, PRIOR_SAMPLES);
             }
         }
-        let cells: Vec<CellDensity> = nodes[inner..].iter().map(CellDensity::new).collect();
-        let (moment, uniform_moment) = cells
-            .iter()
-            .fold((0.0, 0.0), |(sum, uniform), cell| (sum + cell.moment, uniform + cell.uniform));
-        let moment_ratio = if uniform_moment > 0.0 { moment / uniform_moment } else { 1.0 };
-        let densities = cells.into_iter().map(|cell| cell.density).collect();
+        let cells = &nodes[inner..];
+        let (uniform, moment_ratio) = uniform_share(cells);
+        let densities =
+            cells.iter().map(|folds| UnitSquareDensity::of_cell(folds, uniform)).collect();
         Guide { tree, densities, moment_ratio }
     }
 
-    /// Returns the second moment of the contributions with the guide, relative to that without,
-    /// estimated by cross-validation.
+    /// Returns the second moment of the contributions with the guide, relative to that without: the
+    /// weighted mean of the cells, estimated by cross-validation.
     pub fn moment_ratio(&self) -> f64 {
         self.moment_ratio
     }
@@ -96,28 +94,39 @@ impl Guide {
         self.densities.len()
     }
 
-    /// Maps uniform random numbers `u` to numbers with the guide's densities at `points`, positions
-    /// and normals. Returns the densities.
-    pub fn sample(&self, points: &Columns<GUIDE_AXES>, u: &mut Columns<2>) -> Column {
-        dispatch!(Level::new(), simd => self.sample_columns(simd, points, u))
+    /// Returns the cells of positions and normals.
+    pub fn cells_of(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+        dispatch!(Level::new(), simd => self.tree.cells(simd, points))
     }
 
-    #[inline(always)]
-    fn sample_columns<S: Simd>(
-        &self,
-        _: S,
-        points: &Columns<GUIDE_AXES>,
-        u: &mut Columns<2>,
-    ) -> Column {
-        let cells = self.tree.cells(points);
-        let mut pdf = [1.0; COLUMN_LEN];
-        for (lane, &cell) in cells.iter().enumerate() {
-            let (warped, density) = self.densities[cell as usize].sample(u.get(lane));
-            u.set(lane, warped);
-            pdf[lane] = density;
-        }
-        pdf
+    /// Maps uniform random numbers `u` to numbers with the densities of `cells`. Returns the
+    /// densities.
+    pub fn sample(&self, cells: &[u32; COLUMN_LEN], u: &mut Columns<2>) -> Column {
+        let densities = |lane: usize| &self.densities[cells[lane] as usize];
+        dispatch!(Level::new(), simd => density::sample_columns(simd, densities, u))
     }
+}
+
+/// Returns the share of the uniform density with the least second moment of the contributions, and
+/// the moment with it, relative to that of the uniform density. All cells have the same share: the
+/// best share of each would fit its noise, and seem to gain more than it does. The ratio is a mean
+/// over the cells, weighted by the root of a cell's moment, so that neither dark cells nor rare
+/// large contributions decide.
+fn uniform_share(cells: &[[Histogram; 2]]) -> (f32, f64) {
+    let (mut moments, mut ratios) = ([0.0; UNIFORM_SHARES.len()], [0.0; UNIFORM_SHARES.len()]);
+    for cell in cells.iter().map(held_out_moments) {
+        let [.., uniform] = cell;
+        if uniform > 0.0 {
+            moments.iter_mut().zip(cell).for_each(|(sum, moment)| *sum += moment);
+            ratios.iter_mut().zip(cell).for_each(|(sum, moment)| *sum += moment / uniform.sqrt());
+        }
+    }
+    let shares = 0..UNIFORM_SHARES.len();
+    let least =
+        shares.min_by(|&a, &b| moments[a].total_cmp(&moments[b])).expect("there are shares");
+    let [.., uniform] = ratios;
+    let ratio = if uniform > 0.0 { ratios[least] / uniform } else { 1.0 };
+    (UNIFORM_SHARES[least], ratio)
 }
 
 #[cfg(test)]
@@ -160,7 +169,7 @@ mod tests {
             // Away from the border, which cells straddle.
             points.0[0] = points.0[0].map(|x| if x < 0.5 { 0.8 * x } else { 0.2 + 0.8 * x });
             let mut u = columns(50_000 + 10 * seed);
-            let pdf = guide.sample(&points, &mut u);
+            let pdf = guide.sample(&guide.cells_of(&points), &mut u);
             for (lane, pdf) in pdf.into_iter().enumerate() {
                 let [x, y]: [f32; 2] = u.get(lane);
                 assert!((0.0..1.0).contains(&x) && (0.0..1.0).contains(&y));
@@ -182,7 +191,7 @@ mod tests {
         assert_eq!(guide.moment_ratio(), 1.0);
         let before: Columns<2> = columns(1);
         let mut u = before;
-        let pdf = guide.sample(&columns(5), &mut u);
+        let pdf = guide.sample(&guide.cells_of(&columns(5)), &mut u);
         assert_eq!(pdf, [1.0; COLUMN_LEN]);
         assert_eq!(u.0, before.0);
     }
@@ -193,10 +202,13 @@ mod tests {
         for seed in 0..50 {
             let (points, u) = (columns(10 * seed), columns(10 * seed + 6));
             let (mut baseline, mut best) = (u, u);
-            let pdf = dispatch!(Level::baseline(), simd => {
-                guide.sample_columns(simd, &points, &mut baseline)
+            let (cells, pdf) = dispatch!(Level::baseline(), simd => {
+                let cells = guide.tree.cells(simd, &points);
+                let densities = |lane: usize| &guide.densities[cells[lane] as usize];
+                (cells, density::sample_columns(simd, densities, &mut baseline))
             });
-            assert_eq!(pdf, guide.sample(&points, &mut best));
+            assert_eq!(cells, guide.cells_of(&points));
+            assert_eq!(pdf, guide.sample(&cells, &mut best));
             assert_eq!(baseline.0, best.0);
         }
     }

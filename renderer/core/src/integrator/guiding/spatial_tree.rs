@@ -1,6 +1,7 @@
 //! A k-d tree over positions and normals.
 
 use super::TrainingSample;
+use fearless_simd::Simd;
 use lightbound_math::{COLUMN_LEN, Columns};
 use std::ops::Range;
 
@@ -58,14 +59,17 @@ impl SpatialTree {
 
     /// Returns the cells of points.
     #[inline(always)]
-    pub fn cells(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+    pub fn cells<S: Simd>(&self, _: S, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+        // With room for any index below a power of two, so that no bound is checked below.
+        let mut coordinates = [0.0; (GUIDE_AXES * COLUMN_LEN).next_power_of_two()];
+        coordinates[..GUIDE_AXES * COLUMN_LEN].copy_from_slice(points.0.as_flattened());
         let mut nodes = [0; COLUMN_LEN];
         // Level by level for all lanes, so that their loads overlap.
         for _ in 0..self.depth {
             for (lane, at) in nodes.iter_mut().enumerate() {
                 let node = self.nodes[*at as usize];
-                let is_upper = points.0[node.axis as usize % GUIDE_AXES][lane] >= node.split;
-                *at = 2 * *at + 1 + u32::from(is_upper);
+                let coordinate = (node.axis as usize * COLUMN_LEN + lane) % coordinates.len();
+                *at = 2 * *at + 1 + u32::from(coordinates[coordinate] >= node.split);
             }
         }
         nodes.map(|node| node - self.nodes.len() as u32)
@@ -133,6 +137,7 @@ fn extents(samples: &[TrainingSample]) -> [f32; GUIDE_AXES] {
 mod tests {
     use super::super::BinIndex;
     use super::*;
+    use fearless_simd::{Level, dispatch};
     use lightbound_math::sampling::{hash, unit_float};
 
     /// Returns samples with the axes that `point` computes from six random numbers.
@@ -163,7 +168,8 @@ mod tests {
             assert_eq!(cells.iter().map(Range::len).sum::<usize>(), samples.len());
             for (index, cell) in cells.into_iter().enumerate() {
                 for sample in &samples[cell] {
-                    let cells = tree.cells(&Columns::splat(sample.point));
+                    let points = Columns::splat(sample.point);
+                    let cells = dispatch!(Level::new(), simd => tree.cells(simd, &points));
                     assert_eq!(cells, [index as u32; COLUMN_LEN]);
                 }
             }

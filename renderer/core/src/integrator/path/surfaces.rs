@@ -116,6 +116,7 @@ impl<'a> Wavefront<'a> {
             }
         }
         if let Some(batch) = batch {
+            vertices.set_guide_cells(guide);
             vertices.set_direction_u(guide);
             let [u, v] = &vertices.direction_u.0;
             batch.set_points(group, [u, v], &vertices.wo);

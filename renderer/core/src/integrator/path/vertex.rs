@@ -44,6 +44,8 @@ pub(super) struct VertexGroup<'a> {
     pub bsdf_u: Columns<4>,
     /// Random numbers for the direction, with the guide's density.
     pub direction_u: Columns<2>,
+    /// Cells of the guide.
+    guide_cells: [u32; COLUMN_LEN],
     /// Density of `direction_u` on the unit square; 1 without a guide.
     pub guide_pdf: Column,
     /// Index of the denoiser features, if requested.
@@ -94,12 +96,20 @@ impl<'a> VertexGroup<'a> {
         }
     }
 
-    /// Sets the random numbers for directions.
+    /// Sets the cells of the guide.
+    pub fn set_guide_cells(&mut self, guide: Option<&Guide>) {
+        if let Some(guide) = guide {
+            self.guide_cells = guide.cells_of(&self.guide_points());
+        }
+    }
+
+    /// Sets the random numbers for directions. The cells of `guide` are
+    /// [set](Self::set_guide_cells).
     pub fn set_direction_u(&mut self, guide: Option<&Guide>) {
         let [_, u, v, _] = self.bsdf_u.0;
         self.direction_u = Columns([u, v]);
         self.guide_pdf = match guide {
-            Some(guide) => guide.sample(&self.guide_points(), &mut self.direction_u),
+            Some(guide) => guide.sample(&self.guide_cells, &mut self.direction_u),
             None => [1.0; COLUMN_LEN],
         };
     }

@@ -34,6 +34,7 @@ mod read_exr;
 mod read_jpeg;
 mod resize;
 mod samples;
+mod srgb_codes;
 mod tone_map;
 mod window;
 pub mod write;

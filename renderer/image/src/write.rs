@@ -3,7 +3,7 @@
 //! A file is written to a temporary file next to its target, which is then renamed ([`save`]). So a
 //! full disk or an interruption leaves an existing file intact and never produces a partial file.
 
-use super::encoding::linear_to_srgb;
+use super::srgb_codes::srgb_code;
 use super::{ImageError, Problem, exposure_gain};
 use crate::Window;
 pub use crate::exr_rows::{ChannelType, ExrRows, write_exr_rows};
@@ -204,12 +204,6 @@ pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>,
 pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
     let gain = exposure_gain(exposure);
     rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
-}
-
-/// Returns the 8-bit sRGB code nearest to a linear value.
-fn srgb_code(linear: f32) -> u8 {
-    // NaN propagates and becomes 0 in the cast.
-    (linear_to_srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
 }
 
 /// Writes linear colours, row by row from the top, as a little-endian PFM (which stores rows from

@@ -1,6 +1,7 @@
 //! PNG files with 8 or 16 bits per sample, one or three channels, and opacity.
 
 use super::encoding::linear_to_srgb;
+use super::srgb_codes::srgb_code;
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 
@@ -37,19 +38,24 @@ pub fn encode_png_planes(
     let alpha = |i: usize| opacity.map(|plane| unit(plane[i]));
     let colour_values = |i: usize| {
         let factor = alpha(i).filter(|a| *a > 0.0).map_or(1.0, |a| 1.0 / a);
-        colour.iter().map(move |plane| linear_to_srgb(unit(plane[i] * factor)))
+        colour.iter().map(move |plane| plane[i] * factor)
     };
-    let values = (0..pixels).flat_map(|i| colour_values(i).chain(alpha(i)));
     let code = |x: f32, max: f32| (x * max).round();
     let (bytes, types): (Vec<u8>, _) = match depth {
         PngDepth::Eight => {
             use ExtendedColorType::{L8, La8, Rgb8, Rgba8};
-            (values.map(|x| code(x, 255.0) as u8).collect(), [[L8, La8], [Rgb8, Rgba8]])
+            let pixel = |i| {
+                let opacity = alpha(i).map(|x| code(x, 255.0) as u8);
+                colour_values(i).map(srgb_code).chain(opacity)
+            };
+            ((0..pixels).flat_map(pixel).collect(), [[L8, La8], [Rgb8, Rgba8]])
         }
         PngDepth::Sixteen => {
             use ExtendedColorType::{L16, La16, Rgb16, Rgba16};
             // The encoder takes samples in native byte order.
-            let bytes = values.flat_map(|x| (code(x, 65535.0) as u16).to_ne_bytes());
+            let values = |i| colour_values(i).map(|x| linear_to_srgb(unit(x))).chain(alpha(i));
+            let bytes =
+                (0..pixels).flat_map(values).flat_map(|x| (code(x, 65535.0) as u16).to_ne_bytes());
             (bytes.collect(), [[L16, La16], [Rgb16, Rgba16]])
         }
     };

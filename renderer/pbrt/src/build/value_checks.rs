@@ -15,6 +15,7 @@ use lightbound::texture::{Bilerp, Checkerboard, Dots, ImageMap, Param, Texture};
 use lightbound_image::Image;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Spectrum;
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -286,13 +287,15 @@ fn format_colour(colour: Vec3) -> String {
 /// Counts the texels that satisfy each of several conditions, in one pass.
 fn count_texels<const N: usize>(
     image: &Image,
-    conditions: impl Fn(u32, u32) -> [bool; N],
+    conditions: impl Fn(u32, u32) -> [bool; N] + Sync,
 ) -> [u64; N] {
-    let mut counts = [0; N];
-    for (y, x) in (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| (y, x))) {
-        std::iter::zip(&mut counts, conditions(x, y)).for_each(|(n, is)| *n += u64::from(is));
-    }
-    counts
+    let count_row =
+        |y: u32| (0..image.width()).map(|x| conditions(x, y).map(u64::from)).fold([0; N], sum);
+    (0..image.height()).into_par_iter().map(count_row).reduce(|| [0; N], sum)
+}
+
+fn sum<const N: usize>(a: [u64; N], b: [u64; N]) -> [u64; N] {
+    std::array::from_fn(|i| a[i] + b[i])
 }
 
 /// Returns "N of M texels are"; `None` if N is 0. `scaled` is inserted behind "texels".

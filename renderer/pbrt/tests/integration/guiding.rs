@@ -81,7 +81,7 @@ fn guiding_reduces_noise_and_keeps_means() {
     let (trained, training) = render_trained(&load(ROOM, guided(Guiding::Auto), 2), 2);
     let training = training.unwrap();
     let guide = training.guide.expect("the guide helps");
-    assert!(training.branches > 1 && guide.cells > 8 && guide.moment_ratio < 0.9, "{training:?}");
+    assert!(training.branches > 1 && guide.cells > 8 && guide.moment_ratio < 0.98, "{training:?}");
     assert_images_agree(&plain, &trained, 4.0, "guided");
     let (plain, trained) = (variance(&plain), variance(&trained));
     assert!(trained < 0.5 * plain, "{trained} {plain}");

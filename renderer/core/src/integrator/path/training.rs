@@ -35,8 +35,8 @@ const PASSES: [Range<u32>; 3] = [0..1, 1..3, 3..7];
 const MAX_BRANCHES: u32 = 4;
 
 /// Guides are used if the second moment of contributions is below this, relative to that without a
-/// guide. Sampling from a guide takes up to 10 % of the time.
-const MAX_MOMENT_RATIO: f64 = 0.95;
+/// guide. It is estimated by guides from half of the samples, which gain less than the guide.
+const MAX_MOMENT_RATIO: f64 = 0.98;
 
 /// Number of scattering events from which light is recorded, so that long paths need no more memory.
 const RECORDED_EVENTS: u32 = 8;

@@ -45,7 +45,7 @@ pub(super) struct VertexGroup<'a> {
     /// Random numbers for the direction, with the guide's density.
     pub direction_u: Columns<2>,
     /// Cells of the guide.
-    guide_cells: [u32; COLUMN_LEN],
+    pub guide_cells: [u32; COLUMN_LEN],
     /// Density of `direction_u` on the unit square; 1 without a guide.
     pub guide_pdf: Column,
     /// Index of the denoiser features, if requested.

@@ -454,7 +454,7 @@ fn prepare(args: &Args) -> Result<usize, Error> {
         return Err(unavailable(target));
     }
     let threads = args.threads.map_or_else(all_threads, usize::from);
-    // This pool builds acceleration structures and light trees.
+    // This pool loads the scene, and builds acceleration structures and light trees.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| {
         Error::Option {
             message: format!("cannot start {threads} threads: {cause}"),

@@ -289,12 +289,14 @@ fn count_texels<const N: usize>(
     image: &Image,
     conditions: impl Fn(u32, u32) -> [bool; N] + Sync,
 ) -> [u64; N] {
-    let count_row =
-        |y: u32| (0..image.width()).map(|x| conditions(x, y).map(u64::from)).fold([0; N], sum);
-    (0..image.height()).into_par_iter().map(count_row).reduce(|| [0; N], sum)
+    let count_row = |y: u32| {
+        (0..image.width()).map(|x| conditions(x, y).map(u64::from)).fold([0; N], add_counts)
+    };
+    (0..image.height()).into_par_iter().map(count_row).reduce(|| [0; N], add_counts)
 }
 
-fn sum<const N: usize>(a: [u64; N], b: [u64; N]) -> [u64; N] {
+/// Returns the sums of two lists of counts.
+fn add_counts<const N: usize>(a: [u64; N], b: [u64; N]) -> [u64; N] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 

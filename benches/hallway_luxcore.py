@@ -6,9 +6,9 @@
 
 pyluxcore needs its own allocator, the two libraries `libtbbmalloc` of the wheel, in LD_PRELOAD.
 
-LuxCore has no coated diffuse material and no GGX conductor like pbrt's; `glossy2` and `metal2` stand
-for them, with the same roughness and colours. So the images differ, and each renderer is compared
-with its own converged image: relMSE, normalised by the median, with ε = 0.01, clamped at the 99.9th
+LuxCore has no coated diffuse material and no GGX conductor like pbrt's; `glossy2` and `metal2`
+stand for them, with the same roughness and colours. So the images differ, and each renderer is
+compared with its own converged image: relMSE, normalised by the median, with ε = 0.01, clamped at the 99.9th
 percentile. Seconds are CPU time of rendering; the column "set-up" is the wall-clock time before it,
 for LuxCore's photons or for our light paths and their tree. Both renderers use 80 × 64 pixels and
 two threads; LuxCore uses a box filter, ours is that of the scene.
@@ -27,7 +27,9 @@ import pyluxcore as lux
 
 SCENE = pathlib.Path(__file__).resolve().parent / "hallway.pbrt"
 WIDTH, HEIGHT = 80, 64
-# pbrt's roughness is the root of the width of the lobe, LuxCore's is the width.
+# That of the scene.
+MAX_DEPTH = 12
+# LuxCore's roughness is the width of the lobe, whose square pbrt calls roughness.
 CONDUCTOR = {
     "type": "metal2",
     "fresnel": "copper",
@@ -45,7 +47,7 @@ COPPER = [0.93, 0.62, 0.52]
 PHOTON_CACHE = {
     "path.photongi.sampler.type": "METROPOLIS",
     "path.photongi.photon.maxcount": 2_000_000,
-    "path.photongi.photon.maxdepth": 13,
+    "path.photongi.photon.maxdepth": MAX_DEPTH + 1,
     "path.photongi.indirect.enabled": True,
     "path.photongi.indirect.maxsize": 100_000,
     "path.photongi.indirect.haltthreshold": 0.05,
@@ -122,6 +124,7 @@ def load():
         if emission:
             put(
                 f"scene.materials.m{index}.",
+                # LuxCore's spelling.
                 {"emission": emission, "emission.power": 0.0, "emission.efficency": 0.0},
             )
         put(f"scene.objects.o{index}.", {"shape": f"mesh{index}", "material": f"m{index}"})
@@ -132,7 +135,8 @@ def load():
 def render_luxcore(scene, spp, seed, settings):
     """Returns the image, the CPU time of rendering and the time before."""
     properties = lux.Properties()
-    depth = 13
+    # LuxCore counts the path to the camera, too.
+    depth = MAX_DEPTH + 1
     for key, value in {
         "renderengine.type": "PATHCPU",
         "sampler.type": "SOBOL",

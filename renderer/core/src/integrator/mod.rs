@@ -107,7 +107,8 @@ pub struct TrainingStats {
 pub struct GuideStats {
     /// Number of cells of the scene with directional densities of their own.
     pub cells: usize,
-    /// Expected second moment of contributions, relative to that without the guide.
+    /// Expected second moment of contributions, relative to that without the guide: a weighted mean
+    /// over the cells.
     pub moment_ratio: f64,
 }
 

@@ -8,7 +8,7 @@
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{Light, LightError, LightSample, abs_luminance};
 use glam::Mat3;
-use lightbound_math::direction_box::lesser;
+use lightbound_math::direction_box::{greater, lesser};
 use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
 use lightbound_math::{Cone, Transform, Vec2, Vec3, vec2};
@@ -389,13 +389,20 @@ impl EnvironmentImage {
     /// texels.
     #[inline(always)]
     pub fn texel_index(&self, p: Vec2) -> u32 {
-        // The low bits of an integer plus 2²³ are the integer. LLVM vectorises this, but converts
-        // floats to integers lane by lane, since `as` saturates.
-        const SHIFT: f32 = (1 << 23) as f32;
         let size = self.size as f32;
-        let cell = |x: f32| (lesser((x * size).floor(), size - 1.0) + SHIFT).to_bits() & 0x7f_ffff;
-        cell(p.y) * self.size as u32 + cell(p.x)
+        texel_cell(p.y, size) * self.size as u32 + texel_cell(p.x, size)
     }
+}
+
+/// Returns the cell of x, with [0, 1] divided into `size` cells, at most 2¹⁶. Other numbers are
+/// clamped; NaN is in cell 0.
+#[inline(always)]
+fn texel_cell(x: f32, size: f32) -> u32 {
+    // The low bits of the float k + 2²³ are the integer k < 2²³. LLVM vectorises this, but not the
+    // saturating `as`.
+    const INTEGERS: f32 = (1 << 23) as f32;
+    let cell = lesser(greater(x * size, 0.0), size - 1.0).floor();
+    (cell + INTEGERS).to_bits() & 0x7f_ffff
 }
 
 impl Light for Environment {
@@ -443,6 +450,23 @@ pub(super) mod tests {
     use lightbound_math::sampling::testing::points;
 
     const N: u32 = 100_000;
+
+    #[test]
+    fn texel_cells_are_clamped_to_the_image() {
+        for size in [1u32, 2, 13, 1 << 16] {
+            let cell = |x: f32| texel_cell(x, size as f32);
+            for x in [0.0, -0.0, -1e-8, -3.0, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE] {
+                assert_eq!(cell(x), 0, "{x} {size}");
+            }
+            for x in [1.0, 1f32.next_up(), 7.0, f32::INFINITY, 1f32.next_down()] {
+                assert_eq!(cell(x), size - 1, "{x} {size}");
+            }
+            for i in 0..1000 {
+                let x = i as f32 / 1000.0;
+                assert_eq!(cell(x), (x * size as f32) as u32, "{x} {size}");
+            }
+        }
+    }
 
     /// Returns bright, dark and black texels.
     pub(in crate::light) fn texels(size: usize) -> Vec<Vec3> {

@@ -76,12 +76,15 @@ fn variance(image: &RenderedImage) -> f64 {
 
 #[test]
 fn guiding_reduces_noise_and_keeps_means() {
-    let (plain, training) = render_trained(&load(ROOM, guided(Guiding::Off), 1), 2);
+    // With more pixels, there are more training paths.
+    let room =
+        ROOM.replace("resolution\" 32", "resolution\" 64").replace("samples\" 64", "samples\" 32");
+    let (plain, training) = render_trained(&load(&room, guided(Guiding::Off), 1), 2);
     assert_eq!(training, None);
-    let (trained, training) = render_trained(&load(ROOM, guided(Guiding::Auto), 2), 2);
+    let (trained, training) = render_trained(&load(&room, guided(Guiding::Auto), 2), 2);
     let training = training.unwrap();
     let guide = training.guide.expect("the guide helps");
-    assert!(training.branches > 1 && guide.cells > 8 && guide.moment_ratio < 0.98, "{training:?}");
+    assert!(training.branches > 1 && guide.cells > 8 && guide.moment_ratio < 0.95, "{training:?}");
     assert_images_agree(&plain, &trained, 4.0, "guided");
     let (plain, trained) = (variance(&plain), variance(&trained));
     assert!(trained < 0.5 * plain, "{trained} {plain}");

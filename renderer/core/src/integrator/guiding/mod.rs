@@ -77,7 +77,8 @@ impl Guide {
             }
         }
         let cells = &nodes[inner..];
-        let (uniform, moment_ratio) = uniform_share(cells);
+        let moments: Vec<_> = cells.iter().map(held_out_moments).collect();
+        let (uniform, moment_ratio) = uniform_share(&moments);
         let densities =
             cells.iter().map(|folds| UnitSquareDensity::of_cell(folds, uniform)).collect();
         Guide { tree, densities, moment_ratio }
@@ -90,13 +91,13 @@ impl Guide {
     }
 
     /// Returns the number of cells.
-    pub fn cells(&self) -> usize {
+    pub fn cell_count(&self) -> usize {
         self.densities.len()
     }
 
     /// Returns the cells of positions and normals.
-    pub fn cells_of(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
-        dispatch!(Level::new(), simd => self.tree.cells(simd, points))
+    pub fn find_cells(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+        dispatch!(Level::new(), simd => self.tree.find_cells(simd, points))
     }
 
     /// Maps uniform random numbers `u` to numbers with the densities of `cells`. Returns the
@@ -107,25 +108,25 @@ impl Guide {
     }
 }
 
-/// Returns the share of the uniform density with the least second moment of the contributions, and
-/// the moment with it, relative to that of the uniform density. All cells have the same share: the
-/// best share of each would fit its noise, and seem to gain more than it does. The ratio is a mean
-/// over the cells, weighted by the root of a cell's moment, so that neither dark cells nor rare
-/// large contributions decide.
-fn uniform_share(cells: &[[Histogram; 2]]) -> (f32, f64) {
-    let (mut moments, mut ratios) = ([0.0; UNIFORM_SHARES.len()], [0.0; UNIFORM_SHARES.len()]);
-    for cell in cells.iter().map(held_out_moments) {
-        let [.., uniform] = cell;
-        if uniform > 0.0 {
-            moments.iter_mut().zip(cell).for_each(|(sum, moment)| *sum += moment);
-            ratios.iter_mut().zip(cell).for_each(|(sum, moment)| *sum += moment / uniform.sqrt());
+/// Returns the share of the uniform density with the least second moment of the contributions in
+/// total, and the ratio of their moments to those with the uniform density. All cells have the same
+/// share: the best share of each would fit its noise, and overestimate the gain. A few rare large
+/// contributions may have most of the total, so the ratio is a mean over the cells, weighted by the
+/// root of a cell's moment: a guide must gain by both measures.
+fn uniform_share(moments: &[[f64; UNIFORM_SHARES.len()]]) -> (f32, f64) {
+    let (mut totals, mut weighted) = ([0.0; UNIFORM_SHARES.len()], [0.0; UNIFORM_SHARES.len()]);
+    for cell in moments {
+        let [.., uniform] = *cell;
+        if uniform > 0.0 && uniform.is_finite() {
+            totals.iter_mut().zip(cell).for_each(|(sum, moment)| *sum += moment);
+            weighted.iter_mut().zip(cell).for_each(|(sum, moment)| *sum += moment / uniform.sqrt());
         }
     }
-    let shares = 0..UNIFORM_SHARES.len();
-    let least =
-        shares.min_by(|&a, &b| moments[a].total_cmp(&moments[b])).expect("there are shares");
-    let [.., uniform] = ratios;
-    let ratio = if uniform > 0.0 { ratios[least] / uniform } else { 1.0 };
+    // The uniform density comes first, so that it is preferred if all are equal.
+    let shares = (0..UNIFORM_SHARES.len()).rev();
+    let least = shares.min_by(|&a, &b| totals[a].total_cmp(&totals[b])).expect("there are shares");
+    let [.., uniform] = weighted;
+    let ratio = if uniform > 0.0 { weighted[least] / uniform } else { 1.0 };
     (UNIFORM_SHARES[least], ratio)
 }
 
@@ -162,14 +163,14 @@ mod tests {
     #[test]
     fn guides_sample_where_the_light_of_the_cell_comes_from() {
         let guide = Guide::new(&mut samples(40_000));
-        assert!(guide.cells() >= 16 && guide.moment_ratio() < 0.5, "{}", guide.moment_ratio());
+        assert!(guide.cell_count() >= 16 && guide.moment_ratio() < 0.5, "{}", guide.moment_ratio());
         let (mut lit, mut integral, mut count) = (0, 0.0, 0.0);
         for seed in 0..500 {
             let mut points = columns(100 + 10 * seed);
             // Away from the border, which cells straddle.
             points.0[0] = points.0[0].map(|x| if x < 0.5 { 0.8 * x } else { 0.2 + 0.8 * x });
             let mut u = columns(50_000 + 10 * seed);
-            let pdf = guide.sample(&guide.cells_of(&points), &mut u);
+            let pdf = guide.sample(&guide.find_cells(&points), &mut u);
             for (lane, pdf) in pdf.into_iter().enumerate() {
                 let [x, y]: [f32; 2] = u.get(lane);
                 assert!((0.0..1.0).contains(&x) && (0.0..1.0).contains(&y));
@@ -186,12 +187,40 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_the_uniform_density_need_a_gain_in_total_and_in_most_cells() {
+        let (gain, loss, dark) = ([0.5, 0.7, 1.0], [1.2, 1.1, 1.0], [0.0; 3]);
+        assert_eq!(uniform_share(&[gain, dark]), (0.25, 0.5));
+        assert_eq!(uniform_share(&[loss, dark]), (1.0, 1.0));
+        assert_eq!(uniform_share(&[dark]), (1.0, 1.0));
+        assert_eq!(uniform_share(&[gain, [f64::INFINITY; 3]]), (0.25, 0.5));
+        // A cell with a thousandfold moment has most of the total, but little of the ratio.
+        let bright = gain.map(|moment| 1e3 * moment);
+        let mut cells = [loss; 100];
+        cells[7] = bright;
+        let (share, ratio) = uniform_share(&cells);
+        assert!(share == 0.25 && ratio > 1.0, "{share} {ratio}");
+    }
+
+    #[test]
+    fn guides_of_noise_do_not_seem_to_gain() {
+        // One sample in 300 has nearly all of the light, wherever it comes from.
+        let mut samples = samples(40_000);
+        for (i, sample) in samples.iter_mut().enumerate() {
+            let u = [5, 6].map(|axis| random(axis, i as u32));
+            sample.bin = BinIndex::new(u);
+            sample.weight = if random(7, i as u32) < 1.0 / 300.0 { 1e4 } else { 1.0 };
+        }
+        let ratio = Guide::new(&mut samples).moment_ratio();
+        assert!((0.98..1.3).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
     fn guides_without_samples_are_uniform() {
         let guide = Guide::new(&mut []);
         assert_eq!(guide.moment_ratio(), 1.0);
         let before: Columns<2> = columns(1);
         let mut u = before;
-        let pdf = guide.sample(&guide.cells_of(&columns(5)), &mut u);
+        let pdf = guide.sample(&guide.find_cells(&columns(5)), &mut u);
         assert_eq!(pdf, [1.0; COLUMN_LEN]);
         assert_eq!(u.0, before.0);
     }
@@ -203,11 +232,11 @@ mod tests {
             let (points, u) = (columns(10 * seed), columns(10 * seed + 6));
             let (mut baseline, mut best) = (u, u);
             let (cells, pdf) = dispatch!(Level::baseline(), simd => {
-                let cells = guide.tree.cells(simd, &points);
+                let cells = guide.tree.find_cells(simd, &points);
                 let densities = |lane: usize| &guide.densities[cells[lane] as usize];
                 (cells, density::sample_columns(simd, densities, &mut baseline))
             });
-            assert_eq!(cells, guide.cells_of(&points));
+            assert_eq!(cells, guide.find_cells(&points));
             assert_eq!(pdf, guide.sample(&cells, &mut best));
             assert_eq!(baseline.0, best.0);
         }

@@ -59,8 +59,8 @@ impl SpatialTree {
 
     /// Returns the cells of points.
     #[inline(always)]
-    pub fn cells<S: Simd>(&self, _: S, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
-        // With room for any index below a power of two, so that no bound is checked below.
+    pub fn find_cells<S: Simd>(&self, _: S, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+        // Padded to a power of two, so that `%` is a mask, and the index needs no bounds check.
         let mut coordinates = [0.0; (GUIDE_AXES * COLUMN_LEN).next_power_of_two()];
         coordinates[..GUIDE_AXES * COLUMN_LEN].copy_from_slice(points.0.as_flattened());
         let mut nodes = [0; COLUMN_LEN];
@@ -169,7 +169,7 @@ mod tests {
             for (index, cell) in cells.into_iter().enumerate() {
                 for sample in &samples[cell] {
                     let points = Columns::splat(sample.point);
-                    let cells = dispatch!(Level::new(), simd => tree.cells(simd, &points));
+                    let cells = dispatch!(Level::new(), simd => tree.find_cells(simd, &points));
                     assert_eq!(cells, [index as u32; COLUMN_LEN]);
                 }
             }

@@ -44,7 +44,7 @@ pub(super) struct VertexGroup<'a> {
     pub bsdf_u: Columns<4>,
     /// Random numbers for the direction, with the guide's density.
     pub direction_u: Columns<2>,
-    /// Cells of the guide.
+    /// Cell of the guide at each vertex, if there is a guide.
     pub guide_cells: [u32; COLUMN_LEN],
     /// Density of `direction_u` on the unit square; 1 without a guide.
     pub guide_pdf: Column,
@@ -99,7 +99,7 @@ impl<'a> VertexGroup<'a> {
     /// Sets the cells of the guide.
     pub fn set_guide_cells(&mut self, guide: Option<&Guide>) {
         if let Some(guide) = guide {
-            self.guide_cells = guide.cells_of(&self.guide_points());
+            self.guide_cells = guide.find_cells(&self.guide_points());
         }
     }
 

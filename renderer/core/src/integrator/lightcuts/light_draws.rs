@@ -262,7 +262,8 @@ impl NodeWeights {
         }
         let sum: f32 = reflected.iter().sum();
         let geometric_sum: f32 = self.geometric.iter().sum();
-        if sum <= 0.0 || geometric_sum <= 0.0 {
+        // Reciprocals of smaller numbers may overflow.
+        if sum < f32::MIN_POSITIVE || geometric_sum < f32::MIN_POSITIVE {
             return self.geometric;
         }
         let [material, defensive] =
@@ -376,6 +377,27 @@ mod tests {
             }
         }
         leaves
+    }
+
+    #[test]
+    fn probabilities_are_finite_for_values_that_underflow() {
+        let floor = floor("0.25");
+        floor.with_shading_point(vec3(0.3, 0.2, 0.0), |lighting, point| {
+            let (kind, root) = lighting.tree.roots().next().expect("there are lights");
+            let weights = NodeWeights::new(lighting.tree, &receiver(point), kind, root);
+            for s in [0.0, 1e-45, 1e-42, 1e-39, 1e-37, 1e-30, f32::MAX, f32::INFINITY, f32::NAN] {
+                let mut material = [[0.0; WIDTH]; 3];
+                for (slot, value) in [(0, s), (3, 0.5 * s), (5, 1e-3 * s)] {
+                    material.iter_mut().for_each(|channel| channel[slot] = value);
+                }
+                let probabilities = weights.with_material(lighting.tree, root, &material);
+                let total: f32 = probabilities.iter().sum();
+                assert!(total > 0.0 && total.is_finite(), "{s:e}: {total}");
+                for (probability, geometric) in probabilities.iter().zip(weights.geometric) {
+                    assert_eq!(*probability > 0.0, geometric > 0.0, "{s:e}");
+                }
+            }
+        });
     }
 
     #[test]

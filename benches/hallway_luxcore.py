@@ -29,7 +29,7 @@ SCENE = pathlib.Path(__file__).resolve().parent / "hallway.pbrt"
 WIDTH, HEIGHT = 80, 64
 # That of the scene.
 MAX_DEPTH = 12
-# LuxCore's roughness is the width of the lobe, whose square pbrt calls roughness.
+# LuxCore's roughness is the width of the lobe; pbrt's is the square of the width.
 CONDUCTOR = {
     "type": "metal2",
     "fresnel": "copper",

@@ -36,7 +36,7 @@ impl Indirect {
         if has_media(scene) {
             let message = "lightcuts has no indirect light in scenes with participating media, \
                            such as glass that absorbs; leave out the paths from lights \
-                           (--light-paths, or \"lightpaths\"), or use the integrator path";
+                           (--light-paths, or \"lightpaths\"), or use the integrator volpath";
             return Err(IntegratorError(message.to_string()));
         }
         let clamp_distance = clamp_distance(scene, settings);

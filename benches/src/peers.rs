@@ -21,6 +21,13 @@ pub struct Args {
     #[arg(long)]
     harness: PathBuf,
 
+    /// Folder of references [default: `ref` in the harness]
+    ///
+    /// A reference of one renderer's own, made by the harness, keeps differences between models out
+    /// of its errors.
+    #[arg(long)]
+    references: Option<PathBuf>,
+
     /// Python with Mitsuba 3, NumPy and OpenEXR
     #[arg(long, default_value = "python3")]
     python: PathBuf,
@@ -168,6 +175,7 @@ fn measure(args: &Args, scene: &str) -> Result<Vec<Row>, String> {
     // The harness starts it in another folder. A name without a folder is searched in PATH.
     let has_folder = args.python.components().count() > 1;
     let python = if has_folder { absolute(&args.python)? } else { args.python.clone() };
+    let references = args.references.clone().unwrap_or_else(|| args.harness.join("ref"));
     let folder = tempfile::tempdir().map_err(|error| format!("temporary folder: {error}"))?;
     let results = folder.path().join("results.json");
     let output = Command::new(&python)
@@ -179,7 +187,7 @@ fn measure(args: &Args, scene: &str) -> Result<Vec<Row>, String> {
         .arg(&results)
         .env("LB", absolute(&lightbound)?)
         .env("PEER_TMP", folder.path())
-        .env("PEER_REF", absolute(&args.harness.join("ref"))?)
+        .env("PEER_REF", absolute(&references)?)
         .env("PEER_PY_MITSUBA", &python)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::null())

@@ -19,13 +19,13 @@ mod spatial_tree;
 use density::{Histogram, UNIFORM_SHARES, UnitSquareDensity, held_out_moments};
 use fearless_simd::{Level, dispatch};
 use lightbound_math::{COLUMN_LEN, Column, Columns};
-use spatial_tree::SpatialTree;
+use std::ops::Range;
 
 pub(super) use density::BinIndex;
-pub(super) use spatial_tree::GUIDE_AXES;
+pub(super) use spatial_tree::{GUIDE_AXES, SpatialTree};
 
 /// A sample of the light that training paths found in a direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TrainingSample {
     /// Position and normal.
     pub point: [f32; GUIDE_AXES],
@@ -37,30 +37,28 @@ pub(super) struct TrainingSample {
     pub fold: u8,
 }
 
-/// Densities of the random numbers for directions in each cell.
+/// Densities of the random numbers for directions in each cell of a [`SpatialTree`].
 #[derive(Debug)]
 pub(super) struct Guide {
-    tree: SpatialTree,
     densities: Vec<UnitSquareDensity>,
     moment_ratio: f64,
 }
 
 /// Minimum number of training samples per cell on average; the maximum is twice that.
-const CELL_SAMPLES: usize = 256;
+pub(super) const CELL_SAMPLES: usize = 256;
 
 /// Weight of the prior in the histogram of a cell, in training samples. The prior is the histogram
 /// of the cell's parent in the tree.
 const PRIOR_SAMPLES: f32 = 64.0;
 
 impl Guide {
-    /// Creates a guide from training samples, and sorts them by cell.
-    pub fn new(samples: &mut [TrainingSample]) -> Guide {
-        let (tree, cells) = SpatialTree::new(samples, CELL_SAMPLES);
+    /// Creates a guide from training samples, sorted by cell.
+    pub fn new(samples: &[TrainingSample], cells: &[Range<usize>]) -> Guide {
         // Nodes in breadth-first order, with a histogram for each fold.
         let inner = cells.len() - 1;
         let mut nodes = vec![[Histogram::default(); 2]; inner + cells.len()];
         for (folds, cell) in nodes[inner..].iter_mut().zip(cells) {
-            for sample in &samples[cell] {
+            for sample in &samples[cell.clone()] {
                 folds[usize::from(sample.fold)].add(sample.bin, sample.weight);
             }
         }
@@ -81,7 +79,7 @@ impl Guide {
         let (uniform, moment_ratio) = uniform_share(&moments);
         let densities =
             cells.iter().map(|folds| UnitSquareDensity::of_cell(folds, uniform)).collect();
-        Guide { tree, densities, moment_ratio }
+        Guide { densities, moment_ratio }
     }
 
     /// Returns the second moment of the contributions with the guide, relative to that without: the
@@ -93,11 +91,6 @@ impl Guide {
     /// Returns the number of cells.
     pub fn cell_count(&self) -> usize {
         self.densities.len()
-    }
-
-    /// Returns the cells of positions and normals.
-    pub fn find_cells(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
-        dispatch!(Level::new(), simd => self.tree.find_cells(simd, points))
     }
 
     /// Maps uniform random numbers `u` to numbers with the densities of `cells`. Returns the
@@ -150,9 +143,17 @@ mod tests {
                 bin: BinIndex::new([u, v]),
                 weight: if is_lit { 1.0 } else { 0.0 },
                 fold: (i % 2) as u8,
+                ..TrainingSample::default()
             }
         };
         (0..count).map(sample).filter(|sample| sample.weight > 0.0).collect()
+    }
+
+    /// Returns the guide of samples with its cells.
+    fn guide(mut samples: Vec<TrainingSample>) -> (SpatialTree, Guide) {
+        let (tree, cells) = SpatialTree::new(&mut samples, CELL_SAMPLES);
+        let guide = Guide::new(&samples, &cells);
+        (tree, guide)
     }
 
     fn columns<const N: usize>(seed: u32) -> Columns<N> {
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn guides_sample_where_the_light_of_the_cell_comes_from() {
-        let guide = Guide::new(&mut samples(40_000));
+        let (tree, guide) = guide(samples(40_000));
         assert!(guide.cell_count() >= 16 && guide.moment_ratio() < 0.5, "{}", guide.moment_ratio());
         let (mut lit, mut integral, mut count) = (0, 0.0, 0.0);
         for seed in 0..500 {
@@ -170,7 +171,7 @@ mod tests {
             // Away from the border, which cells straddle.
             points.0[0] = points.0[0].map(|x| if x < 0.5 { 0.8 * x } else { 0.2 + 0.8 * x });
             let mut u = columns(50_000 + 10 * seed);
-            let pdf = guide.sample(&guide.find_cells(&points), &mut u);
+            let pdf = guide.sample(&tree.find_cells(&points), &mut u);
             for (lane, pdf) in pdf.into_iter().enumerate() {
                 let [x, y]: [f32; 2] = u.get(lane);
                 assert!((0.0..1.0).contains(&x) && (0.0..1.0).contains(&y));
@@ -210,33 +211,32 @@ mod tests {
             sample.bin = BinIndex::new(u);
             sample.weight = if random(7, i as u32) < 1.0 / 300.0 { 1e4 } else { 1.0 };
         }
-        let ratio = Guide::new(&mut samples).moment_ratio();
+        let ratio = guide(samples).1.moment_ratio();
         assert!((0.98..1.3).contains(&ratio), "{ratio}");
     }
 
     #[test]
     fn guides_without_samples_are_uniform() {
-        let guide = Guide::new(&mut []);
+        let (tree, guide) = guide(Vec::new());
         assert_eq!(guide.moment_ratio(), 1.0);
         let before: Columns<2> = columns(1);
         let mut u = before;
-        let pdf = guide.sample(&guide.find_cells(&columns(5)), &mut u);
+        let pdf = guide.sample(&tree.find_cells(&columns(5)), &mut u);
         assert_eq!(pdf, [1.0; COLUMN_LEN]);
         assert_eq!(u.0, before.0);
     }
 
     #[test]
     fn guides_do_not_depend_on_the_simd_level() {
-        let guide = Guide::new(&mut samples(5_000));
+        let (tree, guide) = guide(samples(5_000));
         for seed in 0..50 {
             let (points, u) = (columns(10 * seed), columns(10 * seed + 6));
             let (mut baseline, mut best) = (u, u);
-            let (cells, pdf) = dispatch!(Level::baseline(), simd => {
-                let cells = guide.tree.find_cells(simd, &points);
+            let cells = tree.find_cells(&points);
+            let pdf = dispatch!(Level::baseline(), simd => {
                 let densities = |lane: usize| &guide.densities[cells[lane] as usize];
-                (cells, density::sample_columns(simd, densities, &mut baseline))
+                density::sample_columns(simd, densities, &mut baseline)
             });
-            assert_eq!(cells, guide.find_cells(&points));
             assert_eq!(pdf, guide.sample(&cells, &mut best));
             assert_eq!(baseline.0, best.0);
         }

@@ -1,7 +1,7 @@
 //! A k-d tree over positions and normals.
 
 use super::TrainingSample;
-use fearless_simd::Simd;
+use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::{COLUMN_LEN, Columns};
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ struct Node {
 
 /// A complete binary tree whose leaves, the cells, have about the same number of samples.
 #[derive(Debug)]
-pub(super) struct SpatialTree {
+pub(in super::super) struct SpatialTree {
     depth: u32,
     /// Inner nodes in breadth-first order: the children of node `i` are `2i + 1` and `2i + 2`.
     nodes: Vec<Node>,
@@ -57,9 +57,18 @@ impl SpatialTree {
         (SpatialTree { depth, nodes }, cells)
     }
 
+    /// Returns the number of cells.
+    pub fn cell_count(&self) -> usize {
+        self.nodes.len() + 1
+    }
+
     /// Returns the cells of points.
+    pub fn find_cells(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+        dispatch!(Level::new(), simd => self.find_cell_columns(simd, points))
+    }
+
     #[inline(always)]
-    pub fn find_cells<S: Simd>(&self, _: S, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
+    fn find_cell_columns<S: Simd>(&self, _: S, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
         // Padded to a power of two, so that `%` is a mask, and the index needs no bounds check.
         let mut coordinates = [0.0; (GUIDE_AXES * COLUMN_LEN).next_power_of_two()];
         coordinates[..GUIDE_AXES * COLUMN_LEN].copy_from_slice(points.0.as_flattened());
@@ -135,9 +144,7 @@ fn extents(samples: &[TrainingSample]) -> [f32; GUIDE_AXES] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::BinIndex;
     use super::*;
-    use fearless_simd::{Level, dispatch};
     use lightbound_math::sampling::{hash, unit_float};
 
     /// Returns samples with the axes that `point` computes from six random numbers.
@@ -145,9 +152,8 @@ mod tests {
         let random = |i, axis| unit_float(hash(hash(axis, i), 3));
         let sample = |i| TrainingSample {
             point: point([0, 1, 2, 3, 4, 5].map(|axis| random(i, axis))),
-            bin: BinIndex::default(),
             weight: i as f32,
-            fold: 0,
+            ..TrainingSample::default()
         };
         (0..count).map(sample).collect()
     }
@@ -164,13 +170,12 @@ mod tests {
         for point in cases {
             let mut samples = samples(5_000, point);
             let (tree, cells) = SpatialTree::new(&mut samples, 100);
-            assert_eq!(cells.len(), 32);
+            assert_eq!((cells.len(), tree.cell_count()), (32, 32));
             assert_eq!(cells.iter().map(Range::len).sum::<usize>(), samples.len());
             for (index, cell) in cells.into_iter().enumerate() {
                 for sample in &samples[cell] {
                     let points = Columns::splat(sample.point);
-                    let cells = dispatch!(Level::new(), simd => tree.find_cells(simd, &points));
-                    assert_eq!(cells, [index as u32; COLUMN_LEN]);
+                    assert_eq!(tree.find_cells(&points), [index as u32; COLUMN_LEN]);
                 }
             }
         }
@@ -184,6 +189,18 @@ mod tests {
         for cell in cells {
             assert_eq!(cell.len(), 100);
             assert!(samples[cell].is_sorted_by(|a, b| a.weight < b.weight));
+        }
+    }
+
+    #[test]
+    fn cells_do_not_depend_on_the_simd_level() {
+        let (tree, _) = SpatialTree::new(&mut samples(5_000, |p| p), 50);
+        for sample in samples(50, |p| p) {
+            let mut points = Columns::splat(sample.point);
+            points.0[1][3] = 0.01;
+            let baseline =
+                dispatch!(Level::baseline(), simd => tree.find_cell_columns(simd, &points));
+            assert_eq!(baseline, tree.find_cells(&points));
         }
     }
 

@@ -34,6 +34,7 @@ mod media;
 mod media_channels;
 mod next_event;
 mod paths;
+mod roulette;
 mod surfaces;
 mod training;
 mod vertex;
@@ -44,15 +45,16 @@ use self::media::PathMedia;
 use self::media_channels::MediaSampleCounts;
 use self::next_event::{DirectLight, PendingContribution};
 use self::paths::{OptionalColumns, Paths};
+use self::roulette::TrainedRoulette;
 use self::training::{Trained, TrainingRecorder};
 use self::vertex::VertexGroup;
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::fault::Faults;
-use super::guiding::Guide;
+use super::guiding::{Guide, SpatialTree};
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
 use super::medium_rays::has_media;
 use super::mix::resolve_mix;
-use super::samples::TileSamples;
+use super::samples::{Sample, TileSamples};
 use super::shading::{BsdfColumns, ShadingBuffers};
 use super::{Counts, Integrator, LightTreeStats, TrainingStats, Worker};
 use crate::film::{ChannelSpec, FeatureLayers, Tile};
@@ -169,7 +171,13 @@ struct Wavefront<'a> {
     bsdf: BsdfColumns,
     bsdf_samples: BsdfSamples,
     continuations: Continuations,
+    /// Cells of the scene, with what the training found in them.
+    cell_tree: Option<&'a SpatialTree>,
     guide: Option<&'a Guide>,
+    roulette: Option<&'a TrainedRoulette>,
+    /// [Weight](TrainedRoulette::pixel_weight) of the pixel of each sample, if Russian roulette is
+    /// trained.
+    pixel_weights: Vec<f32>,
     /// Number of continuations of each path at its first vertex.
     branches: u32,
     /// Records paths for the training.
@@ -429,7 +437,10 @@ impl<'a> Wavefront<'a> {
             bsdf: BsdfColumns::default(),
             bsdf_samples: BsdfSamples::default(),
             continuations: Continuations::default(),
+            cell_tree: trained.and_then(|trained| trained.cell_tree.as_ref()),
             guide: trained.and_then(|trained| trained.guide.as_ref()),
+            roulette: trained.and_then(|trained| trained.roulette.as_ref()),
+            pixel_weights: Vec::new(),
             branches: trained.map_or(1, |trained| trained.branches),
             recorder: None,
             faults,
@@ -449,6 +460,11 @@ impl<'a> Wavefront<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             paths.push_camera_ray(ray, sample, key, medium, columns);
         });
+        if let Some(roulette) = self.roulette {
+            self.pixel_weights.clear();
+            let weight = |sample: &Sample| roulette.pixel_weight(sample.x, sample.y);
+            self.pixel_weights.extend(self.samples.iter().map(weight));
+        }
         if self.columns.media && tile.stores_channels() {
             self.media_counts.resize(self.samples.len() as usize, MediaSampleCounts::default());
         }

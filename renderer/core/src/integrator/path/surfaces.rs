@@ -116,7 +116,16 @@ impl<'a> Wavefront<'a> {
             }
         }
         if let Some(batch) = batch {
-            vertices.set_guide_cells(guide);
+            if let Some(tree) = self.cell_tree
+                && depth < self.continuation_limit
+            {
+                vertices.set_cells(tree);
+                if let Some(roulette) = self.roulette {
+                    let weight = |&sample: &u32| self.pixel_weights[sample as usize];
+                    let weights = vertices.sample.each_ref().map(weight);
+                    vertices.survival_scale = roulette.scales(&vertices.cells, &weights);
+                }
+            }
             vertices.set_direction_u(guide);
             let [u, v] = &vertices.direction_u.0;
             batch.set_points(group, [u, v], &vertices.wo);

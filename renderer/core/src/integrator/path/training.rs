@@ -5,10 +5,13 @@
 //! worth their cost (splitting; Arvo and Kirk 1990, *Particle Transport and Image Synthesis*). With
 //! many emitters, it tests whether the material weights of light trees pay.
 
+use super::roulette::{BrightnessMap, PathSample, TrainedRoulette};
 use super::{PathTracer, PathWorker};
 use crate::film::{Film, FilmOptions, TILE, Tile};
 use crate::integrator::fault::Faults;
-use crate::integrator::guiding::{BinIndex, GUIDE_AXES, Guide, TrainingSample};
+use crate::integrator::guiding::{
+    BinIndex, CELL_SAMPLES, GUIDE_AXES, Guide, SpatialTree, TrainingSample,
+};
 use crate::integrator::light_sampling::has_many_lights;
 use crate::integrator::samples::TileSamples;
 use crate::integrator::{Counts, GuideStats, TrainingStats, Worker};
@@ -71,6 +74,8 @@ pub(super) struct TrainingVertex {
     pub pdf: f32,
     /// Index of the sample within the wavefront.
     pub sample: u32,
+    /// Throughput of the path after the vertex, without the factor 1/η² of refractions.
+    pub throughput: f32,
 }
 
 /// Records what training paths find.
@@ -85,8 +90,9 @@ pub(super) struct TrainingRecorder {
     events: u32,
     /// Radiance of each sample of a tile from first vertices.
     direct: Vec<f32>,
-    samples: Vec<TrainingSample>,
-    stats: PassStats,
+    /// Number of later rays of each sample of a tile.
+    rays: Vec<u16>,
+    pass: Pass,
 }
 
 impl TrainingRecorder {
@@ -108,33 +114,71 @@ impl TrainingRecorder {
             self.direct.extend((0..samples.len()).map(|sample| radiance(samples, sample)));
         }
         self.events += 1;
-        self.stats.continuations += continuations as f64;
+        self.pass.stats.continuations += continuations as f64;
     }
 
     /// Ends the paths of a tile with `pixel_samples` adjacent samples of each pixel.
     pub fn end_paths(&mut self, samples: &TileSamples, pixel_samples: usize) {
         (self.earlier, self.events) = (0, 0);
-        self.samples.extend(self.vertices.drain(..).filter_map(|(vertex, before)| {
+        self.rays.clear();
+        self.rays.resize(samples.len() as usize, 0);
+        // From the last events to the first, to count the rays after each.
+        for (vertex, before) in self.vertices.drain(..).rev() {
+            let rays = &mut self.rays[vertex.sample as usize];
+            *rays += 1;
             let contribution = radiance(samples, vertex.sample) - before;
-            let weight = contribution * contribution * vertex.pdf;
-            (weight > 0.0 && weight.is_finite()).then(|| TrainingSample {
+            let path = PathSample {
                 point: vertex.point,
-                bin: BinIndex::new(vertex.u),
-                weight,
-                fold: (vertex.sample % 2) as u8,
-            })
-        }));
+                radiance: contribution / vertex.throughput,
+                rays: *rays,
+            };
+            if path.radiance.is_finite() {
+                self.pass.paths.push(path);
+            }
+            let weight = contribution * contribution * vertex.pdf;
+            if weight > 0.0 && weight.is_finite() {
+                self.pass.samples.push(TrainingSample {
+                    point: vertex.point,
+                    bin: BinIndex::new(vertex.u),
+                    weight,
+                    fold: (vertex.sample % 2) as u8,
+                });
+            }
+        }
         // No event ended if the lens of the camera blocks all rays.
         self.direct.resize(samples.len() as usize, 0.0);
         let indirect = |sample: u32| radiance(samples, sample) - self.direct[sample as usize];
         let indirect: Vec<f32> = (0..samples.len()).map(indirect).collect();
-        self.stats.add(&self.direct, &indirect, pixel_samples);
+        self.pass.stats.add(&self.direct, &indirect, pixel_samples);
+        self.pass.radiance.extend(
+            samples.iter().enumerate().map(|(i, s)| ((s.x, s.y), radiance(samples, i as u32))),
+        );
         self.direct.clear();
     }
 }
 
 fn radiance(samples: &TileSamples, sample: u32) -> f32 {
     samples.radiance(sample).element_sum()
+}
+
+/// What a pass of the training finds.
+#[derive(Default)]
+struct Pass {
+    /// Samples with light, for the guide.
+    samples: Vec<TrainingSample>,
+    paths: Vec<PathSample>,
+    /// Pixel and radiance of each camera sample.
+    radiance: Vec<((u32, u32), f32)>,
+    stats: PassStats,
+}
+
+impl Pass {
+    fn merge(&mut self, mut other: Pass) {
+        self.samples.append(&mut other.samples);
+        self.paths.append(&mut other.paths);
+        self.radiance.append(&mut other.radiance);
+        self.stats.merge(&other.stats);
+    }
 }
 
 /// Variance and work of a pass, in total and for direct and indirect light.
@@ -195,6 +239,13 @@ impl PassStats {
         self.total * self.work
     }
 
+    /// Returns the root of the number of rays per sample over the variance of a sample.
+    fn efficiency(&self, branches: u32) -> f64 {
+        let branches = f64::from(branches);
+        let rays = self.camera_rays + branches * self.continuations;
+        (rays / (self.direct + self.indirect / branches)).sqrt()
+    }
+
     /// Returns the number of continuations at first vertices with the least product of variance and
     /// number of rays. n branches divide the variance of indirect light by n, and multiply its rays
     /// by n.
@@ -221,8 +272,12 @@ fn variance(samples: &[f32]) -> f64 {
 /// The result of a training.
 #[derive(Debug)]
 pub(super) struct Trained {
+    /// Cells of the scene, for the guide and for Russian roulette.
+    pub cell_tree: Option<SpatialTree>,
     /// The guide, if it helps.
     pub guide: Option<Guide>,
+    /// `None` if training found no light or no noise.
+    pub roulette: Option<TrainedRoulette>,
     /// Number of continuations of each path at its first vertex.
     pub branches: u32,
     /// Whether light trees use optional material weights.
@@ -237,7 +292,9 @@ impl Trained {
     /// Creates the result without training.
     fn untrained(settings: &RenderSettings) -> Trained {
         Trained {
+            cell_tree: None,
             guide: None,
+            roulette: None,
             branches: 1,
             material_weights: false,
             time: None,
@@ -288,7 +345,6 @@ impl PathTracer {
         let pixel_size =
             vec2(width as f32, height as f32) / vec2(resolution.0 as f32, resolution.1 as f32);
         let film = Film::new(settings.window, FilmOptions::default());
-        let mut samples = Vec::new();
         let render = |pass: Range<u32>, tiles: &[&Tile], trained: &Trained| {
             let worker = || {
                 let mut worker =
@@ -300,32 +356,51 @@ impl PathTracer {
             };
             render_pass(tiles, &pass, options, worker)
         };
+        // All branches of a path would have to share its wavelength. With many lights, direct light
+        // has rare large samples, and its variance in a few samples is too low.
+        let may_branch =
+            !has_many_lights(&scene.lights) && !scene.materials.iter().any(Material::disperses);
         if self.max_depth > 1 {
             let tiles: Vec<&Tile> = film.tiles().iter().collect();
+            let mut samples = Vec::new();
+            let mut image = vec![0.0; resolution.0 as usize * resolution.1 as usize];
+            let mut last = Pass::default();
             for pass in PASSES {
-                let (mut of_pass, stats) = render(pass, &tiles, &trained)?;
-                samples.append(&mut of_pass);
-                trained.guide = Some(Guide::new(&mut samples));
-                trained.branches = stats.branches();
+                last = render(pass, &tiles, &trained)?;
+                samples.append(&mut last.samples);
+                for &((x, y), radiance) in &last.radiance {
+                    if radiance.is_finite() {
+                        image[(y * resolution.0 + x) as usize] += f64::from(radiance);
+                    }
+                }
+                let (tree, cells) = SpatialTree::new(&mut samples, CELL_SAMPLES);
+                trained.guide = Some(Guide::new(&samples, &cells));
+                trained.cell_tree = Some(tree);
             }
+            if may_branch {
+                trained.branches = last.stats.branches();
+            }
+            let samples_per_pixel = f64::from(PASSES[PASSES.len() - 1].end);
+            image.iter_mut().for_each(|sum| *sum /= samples_per_pixel);
+            let brightness = BrightnessMap::new(&image, resolution, (width, height));
+            let efficiency = last.stats.efficiency(trained.branches);
+            trained.roulette = trained
+                .cell_tree
+                .as_ref()
+                .and_then(|tree| TrainedRoulette::new(&last.paths, tree, efficiency, brightness));
         }
         if tests_materials {
             let tiles: Vec<&Tile> =
                 film.tiles().iter().filter(|tile| tests_light_trees(tile)).collect();
-            let (_, without) = render(LIGHT_TREE_PASS, &tiles, &trained)?;
+            let without = render(LIGHT_TREE_PASS, &tiles, &trained)?;
             trained.material_weights = true;
-            let (_, with) = render(LIGHT_TREE_PASS, &tiles, &trained)?;
-            let limit = MAX_MATERIAL_COST_RATIO * without.variance_times_work();
-            trained.material_weights = with.variance_times_work() < limit;
+            let with = render(LIGHT_TREE_PASS, &tiles, &trained)?;
+            let limit = MAX_MATERIAL_COST_RATIO * without.stats.variance_times_work();
+            trained.material_weights = with.stats.variance_times_work() < limit;
         }
         let is_useful =
             |guide: &Guide| self.guiding == Guiding::On || guide.moment_ratio() < MAX_MOMENT_RATIO;
         trained.guide = trained.guide.filter(is_useful);
-        // All branches of a path would have to share its wavelength. With many lights, direct light
-        // has rare large samples, and its variance in a few samples is too low.
-        if has_many_lights(&scene.lights) || scene.materials.iter().any(Material::disperses) {
-            trained.branches = 1;
-        }
         trained.time = Some(start.elapsed());
         Some(trained)
     }
@@ -340,14 +415,14 @@ fn training_resolution(width: u32, height: u32) -> (u32, u32) {
     (width.min(MAX_PIXELS / height).max(1), height.min(MAX_PIXELS / width).max(1))
 }
 
-/// Renders a pass of the training. Returns the samples in the order of tiles, and the statistics;
-/// `None` if the options stop it.
+/// Renders a pass of the training, with results in the order of tiles. Returns `None` if the options
+/// stop it.
 fn render_pass<'a>(
     tiles: &[&Tile],
     pass: &Range<u32>,
     options: &RenderOptions,
     worker: impl Fn() -> PathWorker<'a> + Sync,
-) -> Option<(Vec<TrainingSample>, PassStats)> {
+) -> Option<Pass> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     run_on_threads(options.threads.min(tiles.len()), || {
         let mut worker = worker();
@@ -356,24 +431,20 @@ fn render_pass<'a>(
             let Some(tile) = tiles.get(index) else { break };
             let counts = worker.render_tile(pass.clone(), tile);
             let recorder = worker.wavefront.recorder.as_mut().expect("training records paths");
-            let samples = std::mem::take(&mut recorder.samples);
-            let mut stats = std::mem::take(&mut recorder.stats);
-            stats.add_work(&counts);
+            let mut pass = std::mem::take(&mut recorder.pass);
+            pass.stats.add_work(&counts);
             let mut results = results.lock().expect("no thread panics while it adds samples");
-            results.push((index, samples, stats));
+            results.push((index, pass));
         }
     });
     let mut results = results.into_inner().expect("all threads are done");
     if results.len() < tiles.len() {
         return None;
     }
-    results.sort_unstable_by_key(|&(tile, ..)| tile);
-    let (mut samples, mut stats) = (Vec::new(), PassStats::default());
-    for (_, mut of_tile, statistics) in results {
-        samples.append(&mut of_tile);
-        stats.merge(&statistics);
-    }
-    Some((samples, stats))
+    results.sort_unstable_by_key(|&(tile, _)| tile);
+    let mut pass = Pass::default();
+    results.into_iter().for_each(|(_, of_tile)| pass.merge(of_tile));
+    Some(pass)
 }
 
 #[cfg(test)]

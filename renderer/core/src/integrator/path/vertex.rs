@@ -2,7 +2,7 @@
 
 use super::paths::{Dispersion, Paths};
 use crate::geometry::InteractionColumns;
-use crate::integrator::guiding::{GUIDE_AXES, Guide};
+use crate::integrator::guiding::{GUIDE_AXES, Guide, SpatialTree};
 use crate::integrator::lane_set::LaneSet;
 use crate::light::LightColumns;
 use crate::material::{GRAZING_COSINE, PathWavelength, ShaderInstance, Specular};
@@ -44,10 +44,12 @@ pub(super) struct VertexGroup<'a> {
     pub bsdf_u: Columns<4>,
     /// Random numbers for the direction, with the guide's density.
     pub direction_u: Columns<2>,
-    /// Cell of the guide at each vertex, if there is a guide.
-    pub guide_cells: [u32; COLUMN_LEN],
+    /// Cell of each vertex in the spatial tree of the training, if there is one.
+    pub cells: [u32; COLUMN_LEN],
     /// Density of `direction_u` on the unit square; 1 without a guide.
     pub guide_pdf: Column,
+    /// Survival probability over throughput, if Russian roulette is trained.
+    pub survival_scale: Column,
     /// Index of the denoiser features, if requested.
     pub feature_index: [u32; COLUMN_LEN],
     /// Light samples. The density of black samples is 0.
@@ -96,20 +98,18 @@ impl<'a> VertexGroup<'a> {
         }
     }
 
-    /// Sets the cells of the guide.
-    pub fn set_guide_cells(&mut self, guide: Option<&Guide>) {
-        if let Some(guide) = guide {
-            self.guide_cells = guide.find_cells(&self.guide_points());
-        }
+    /// Sets the cells of a spatial tree.
+    pub fn set_cells(&mut self, tree: &SpatialTree) {
+        self.cells = tree.find_cells(&self.cell_points());
     }
 
-    /// Sets the random numbers for directions. The cells of `guide` are
-    /// [set](Self::set_guide_cells).
+    /// Sets the random numbers for directions. With a guide, the cells are
+    /// [set](Self::set_cells).
     pub fn set_direction_u(&mut self, guide: Option<&Guide>) {
         let [_, u, v, _] = self.bsdf_u.0;
         self.direction_u = Columns([u, v]);
         self.guide_pdf = match guide {
-            Some(guide) => guide.sample(&self.guide_cells, &mut self.direction_u),
+            Some(guide) => guide.sample(&self.cells, &mut self.direction_u),
             None => [1.0; COLUMN_LEN],
         };
     }
@@ -128,7 +128,7 @@ impl<'a> VertexGroup<'a> {
     }
 
     /// Returns the positions, and the normals on the side of the shader's frame.
-    pub fn guide_points(&self) -> Columns<GUIDE_AXES> {
+    pub fn cell_points(&self) -> Columns<GUIDE_AXES> {
         let [x, y, z] = self.surface.p.0;
         let mut n = self.surface.frame[2].0;
         for axis in &mut n {

@@ -121,8 +121,12 @@ impl<'a> Wavefront<'a> {
             {
                 vertices.set_cells(tree);
                 if let Some(roulette) = self.roulette {
-                    let weight = |&sample: &u32| self.pixel_weights[sample as usize];
-                    let weights = vertices.sample.each_ref().map(weight);
+                    let mut weights = [0.0; COLUMN_LEN];
+                    for (weight, &sample) in
+                        weights.iter_mut().zip(&vertices.sample[..vertices.len])
+                    {
+                        *weight = self.pixel_weights[sample as usize];
+                    }
                     vertices.survival_scale = roulette.scales(&vertices.cells, &weights);
                 }
             }

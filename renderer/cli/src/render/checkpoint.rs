@@ -111,7 +111,7 @@ impl ReportedCheckpoint {
         })
     }
 
-    /// Saves the state of the work.
+    /// Saves the state of the work, which continues even if that fails.
     pub fn save(&mut self, work: &Work) {
         if let Err(error) = self.checkpoint.save(work)
             && !std::mem::replace(&mut self.warned, true)
@@ -120,6 +120,28 @@ impl ReportedCheckpoint {
                 "no checkpoint: {error}; the rendering continues and will try again"
             ));
         }
+    }
+
+    /// Saves the state of work that ends unfinished. `image_keeps_sums` tells whether the image can
+    /// store it as well.
+    ///
+    /// # Errors
+    /// If the checkpoint cannot be written. The error says what the rendering can resume from.
+    pub fn save_last(&self, work: &Work, image_keeps_sums: bool) -> Result<(), Error> {
+        let Err(cause) = self.checkpoint.save(work) else { return Ok(()) };
+        let (image, has_earlier) = (self.image.display(), self.path().is_file());
+        let help = match (image_keeps_sums, has_earlier) {
+            (true, false) => format!("{image} stores the samples instead: --resume continues"),
+            (true, true) => format!(
+                "{image} stores the samples instead: remove the earlier checkpoint, then --resume \
+                 continues"
+            ),
+            (false, true) => "--resume continues from the earlier checkpoint".into(),
+            (false, false) => {
+                "free space on the disk and render again; .exr images can store the samples".into()
+            }
+        };
+        Err(Error::Write { cause, help })
     }
 
     /// Removes the file once the image is complete.

@@ -407,7 +407,7 @@ fn render_scene(
         denoised: denoised.as_ref(),
         is_later_frame: session.is_later_frame.get(),
     };
-    let Some((result, destination)) = job.run(console, interrupt)? else {
+    let Some(Rendered { result, destination, unsaved }) = job.run(console, interrupt)? else {
         if stats_file.is_some() {
             console::warn(&"no statistics are written, since nothing was rendered");
         }
@@ -439,6 +439,9 @@ fn render_scene(
     }
     if let Some(profile) = profile {
         profile.write()?;
+    }
+    if let Some(error) = unsaved {
+        return Err(error);
     }
     match warnings.into_iter().next() {
         _ if matches!(destination, Destination::None) => Ok(interrupt.exit()),
@@ -477,14 +480,18 @@ struct RenderJob<'a> {
     is_later_frame: bool,
 }
 
+/// A rendering with a written image.
+struct Rendered<'a> {
+    result: RenderResult<'a>,
+    destination: Destination,
+    /// The error of the last checkpoint of an unfinished image.
+    unsaved: Option<Error>,
+}
+
 impl<'a> RenderJob<'a> {
-    /// Renders, resuming from a checkpoint if requested, and writes the image. Returns the result
-    /// and its destination; `None` if the image is finished already.
-    fn run(
-        self,
-        console: Console,
-        interrupt: &Interrupt,
-    ) -> Result<Option<(RenderResult<'a>, Destination)>, Error> {
+    /// Renders, resuming from a checkpoint if requested, and writes the image. Returns `None` if the
+    /// image is finished already.
+    fn run(self, console: Console, interrupt: &Interrupt) -> Result<Option<Rendered<'a>>, Error> {
         let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples =
             args.work.samples(settings.sampling.spp, settings.integrator.sample_group())?;
@@ -543,14 +550,15 @@ impl<'a> RenderJob<'a> {
             work = checkpoint.load(resume_from, work).inspect_err(|_| progress.finish())?;
             progress.skip(work.stats().camera_samples);
         }
-        let result = |work: &Work, outcome: WorkOutcome| {
+        let result = |work: &Work, outcome: WorkOutcome, is_unsaved: bool| {
             // An unfinished image does not replace one with exact sums by one without.
-            let keeps_sums =
-                args.stores_sums() || resume_from == ResumeFrom::Image && !outcome.is_complete();
+            let keeps_sums = args.stores_sums()
+                || is_unsaved
+                || resume_from == ResumeFrom::Image && !outcome.is_complete();
             RenderResult::new(self, samples.clone(), outcome, work, keeps_sums)
         };
         let snapshot = |work: &Work, outcome| {
-            let result = result(work, outcome);
+            let result = result(work, outcome, false);
             self.image_file.write_snapshot(&result, work.film(), &progress);
         };
         let outcome = work::run(
@@ -561,10 +569,15 @@ impl<'a> RenderJob<'a> {
             &|noise| progress.set_noise(noise),
             snapshot,
         );
+        let stores_sums = self.image_file.format == ImageFormat::Exr;
+        let unsaved = checkpoint
+            .as_ref()
+            .filter(|_| !outcome.is_complete())
+            .and_then(|checkpoint| checkpoint.save_last(&work, stores_sums).err());
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
-        let result = result(&work, outcome);
+        let result = result(&work, outcome, unsaved.is_some());
         let destination = self.image_file.write(&result, work.film())?;
         if let Some(Err(error)) = viewer.as_ref().map(Viewer::finish) {
             console::warn(&error);
@@ -577,7 +590,7 @@ impl<'a> RenderJob<'a> {
         {
             console.info(&denoised.write(self, work.film())?);
         }
-        Ok(Some((result, destination)))
+        Ok(Some(Rendered { result, destination, unsaved }))
     }
 
     /// The data that the film stores.

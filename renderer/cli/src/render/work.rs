@@ -245,11 +245,7 @@ pub fn run(
             snapshot(work, WorkOutcome { ending: Ending::Unfinished, noise: noise(work) });
         }
     };
-    let outcome = WorkOutcome { ending, noise: noise(work) };
-    if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !outcome.is_complete()) {
-        checkpoint.save(work);
-    }
-    outcome
+    WorkOutcome { ending, noise: noise(work) }
 }
 
 #[cfg(test)]

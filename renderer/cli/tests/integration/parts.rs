@@ -431,3 +431,29 @@ fn unwritable_checkpoint_does_not_stop_rendering() {
     );
     assert_eq!(dir.files(), ["a.png", "scene.pbrt"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn unfinished_images_store_the_samples_if_the_checkpoint_cannot_be_written() {
+    let dir = SceneDir::new();
+    dir.render("--spp 400 -o whole.exr");
+    let interrupt = |image: &str, help: &str| {
+        let args = format!("render scene.pbrt --spp 400 -o {image} --checkpoint 100 --threads 1");
+        let mut running = Running::lightbound(dir.0.path(), &args);
+        running.wait_for_rendering();
+        // A folder cannot be replaced by a file.
+        std::fs::create_dir(dir.path(&format!("{image}.checkpoint"))).unwrap();
+        running.signal("INT");
+        let stderr = running.finish_with(3);
+        assert!(
+            stderr.contains("checkpoint: cannot be written") && stderr.contains(help),
+            "{stderr}"
+        );
+        std::fs::remove_dir(dir.path(&format!("{image}.checkpoint"))).unwrap();
+    };
+    interrupt("a.exr", "stores the samples instead");
+    dir.lightbound("render scene.pbrt --spp 400 -o a.exr --resume").assert().success();
+    dir.assert_same("whole.exr", "a.exr");
+    interrupt("a.png", "free space");
+    assert!(dir.path("a.png").exists());
+}

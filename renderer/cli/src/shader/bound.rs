@@ -6,7 +6,7 @@
 //! evaluated.
 
 use super::csv::InputKind;
-use super::evaluator::arguments;
+use super::evaluator::{PHASE, arguments};
 use super::inputs::{InputArgs, InputRows, RowEvaluator, ShaderJob, evaluate_table};
 use super::values::{ValueError, WordRange};
 use super::warnings::RowWarnings;
@@ -21,7 +21,7 @@ use lightbound_shader::bounding::{
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Type;
 use lightbound_shader::lift::{BoundSides, Input, Options, Tracking};
-use lightbound_shader::{Arena, Scalar, SurfaceSides, Texture};
+use lightbound_shader::{Arena, Scalar, ShaderKind, SurfaceSides, Texture};
 
 const USAGE: &str = "\
 lightbound shader bound [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
@@ -44,7 +44,8 @@ A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, is between them for all inputs in the box,
 without tolerance. Inputs from the surface point are set like parameters; by default the point is at
-the origin. For a density, the columns are p.x, p.y, p.z, and in the result density.lo, density.hi.
+the origin. For a phase function, the result has the columns phase.lo and phase.hi. For a density, the
+columns are p.x, p.y, p.z, and in the result density.lo, density.hi.
 With --entry, they are the inputs of the function by name, and in the result those of its outputs that
 are floats.
 
@@ -153,6 +154,10 @@ impl BoundEvaluator {
         let mut integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
         let outputs = &integrand.point.outputs;
         integrand.outputs.retain(|&output| outputs[output].ty == Type::F32);
+        let is_phase = job.shader.kind() == ShaderKind::Phase;
+        if is_phase {
+            integrand.outputs.truncate(1);
+        }
         if integrand.outputs.is_empty() {
             return Err(Error::Data {
                 message: format!("`{}` returns no floats", job.shader.function_name()),
@@ -202,11 +207,12 @@ impl BoundEvaluator {
             arguments,
             words: inputs.into_iter().zip(scalars).collect(),
             names: integrand.point.inputs.iter().map(|port| port.name.clone()).collect(),
-            outputs: integrand
-                .outputs
-                .iter()
-                .map(|&k| integrand.point.outputs[k].name.clone())
-                .collect(),
+            outputs: if is_phase {
+                vec![PHASE.to_owned()]
+            } else {
+                let name = |&k: &usize| integrand.point.outputs[k].name.clone();
+                integrand.outputs.iter().map(name).collect()
+            },
             bound_sides: options.sides,
             ranges,
             material_sides: job.sides(),

@@ -30,8 +30,9 @@ Examples:
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name:
 kd for all components, kd.r or kd.x for one. Empty lines and lines that begin with # are skipped.
 The result has the columns brdf.r, brdf.g, brdf.b (1/sr) and s.r, s.g, s.b, the BRDF times the cosine
-of wi, with enough digits to read back the same float. For a density, the columns are p.x, p.y, p.z,
-and in the result density, albedo.r and emission.r with the other channels if the shader has them.
+of wi, with enough digits to read back the same float. For a phase function, the column is phase. For
+a density, the columns are p.x, p.y, p.z, and in the result density, albedo.r and emission.r with the
+other channels if the shader has them.
 With --entry, the columns are the inputs of the function, and in the result its outputs: the name of
 the function, with .x, .y and so on for a vector, or the members of a struct. Booleans are 0 and 1.";
 
@@ -60,14 +61,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut job = args.inputs.job(InputKind::Numbers)?;
     let textures = job.read_textures()?;
     let function = match job.shader.kind() {
-        ShaderKind::Brdf | ShaderKind::Phase => {
-            point_shader(&job.shader, Entry::Brdf, &job.settings)?
-        }
+        ShaderKind::Brdf => point_shader(&job.shader, Entry::Brdf, &job.settings)?,
+        ShaderKind::Phase => point_shader(&job.shader, Entry::Integrand, &job.settings)?,
         ShaderKind::Density => medium::properties(&job.shader, &job.settings)?,
         ShaderKind::Function => point_shader(&job.shader, Entry::Function, &job.settings)?,
     };
     let kernel = compile(&function, args.inputs.source.target())?;
-    let mut evaluator = PointEvaluator::new(kernel, job.sides(), textures);
+    let mut evaluator = PointEvaluator::new(kernel, job.shader.kind(), job.sides(), textures);
     match job.inputs()? {
         InputRows::Table(mut rows) => evaluate_table(&mut rows, &mut evaluator, &mut results)?,
         InputRows::Row(row) => {

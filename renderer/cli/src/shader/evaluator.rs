@@ -17,6 +17,9 @@ pub fn arguments(kind: ShaderKind) -> &'static [&'static str] {
     }
 }
 
+/// Name of the result of phase functions. They have one value, for all channels.
+pub const PHASE: &str = "phase";
+
 /// Evaluates a compiled `Entry::Brdf`, the properties of a medium or a function, and counts rows that
 /// need a warning.
 #[derive(Debug)]
@@ -29,15 +32,19 @@ pub struct PointEvaluator {
 }
 
 impl PointEvaluator {
-    /// Creates the evaluator of a shader with these textures. `sides` are those of a material, and
-    /// `None` for a density, which has no directions.
+    /// Creates the evaluator of a shader of this kind, with these textures. `sides` are those of a
+    /// material, and `None` for a density, which has no directions.
     pub fn new(
         kernel: Kernel,
+        kind: ShaderKind,
         sides: Option<SurfaceSides>,
         textures: Vec<Texture>,
     ) -> PointEvaluator {
         let columns = kernel.outputs().iter().map(|port| port.name.clone());
-        let columns = columns.take_while(|name| name != CAPPED).collect();
+        let columns = match kind {
+            ShaderKind::Phase => vec![PHASE.to_owned()],
+            _ => columns.take_while(|name| name != CAPPED).collect(),
+        };
         let warnings = RowWarnings::new(InputKind::Numbers, sides);
         PointEvaluator { kernel, columns, textures, warnings }
     }

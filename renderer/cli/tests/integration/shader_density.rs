@@ -298,6 +298,21 @@ fn preview_shows_a_cube_of_the_medium() {
 }
 
 #[test]
+fn phase_functions_have_one_value_without_a_cosine() {
+    for (command, expected) in
+        [("eval", "phase  0.07957747\n"), ("bound", "phase  0.07957747 .. 0.07957747\n")]
+    {
+        // At wi.z = 0, dividing by the cosine would give infinity.
+        let args = ["shader", command, "henyey_greenstein", "--wi", "1,0,0", "--wo", "0,0,1"];
+        lightbound(&args).assert().success().stdout(expected).stderr("");
+    }
+    let dir = ShaderDir::new("fn phase(wi: vec3f, wo: vec3f) -> f32 { return 0.5 * abs(wi.z); }");
+    let rows = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n0,0,1,0,0,1\n";
+    dir.write("rows.csv", rows);
+    assert_eq!(dir.stdout("eval", &["--csv", "rows.csv"]), "phase\n0.5\n");
+}
+
+#[test]
 fn preview_of_a_phase_function_shows_a_cube() {
     let text = std::fs::read_to_string(
         std::path::Path::new(env!("CARGO_MANIFEST_DIR"))

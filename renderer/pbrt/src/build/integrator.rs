@@ -164,6 +164,15 @@ impl Builder<'_> {
                 Method::AmbientOcclusion(AmbientOcclusionSettings::default())
             }
         };
+        if let Method::Lightcuts(LightcutsSettings { virtual_lights: Some(_), .. }) = method
+            && max_depth < 2
+        {
+            self.warn(
+                integrator,
+                &format!("paths from lights add nothing, since \"maxdepth\" is {max_depth}"),
+                "direct light only",
+            )?;
+        }
         let is_path = matches!(file_method, MethodName::Path | MethodName::Volpath);
         if method.name() != MethodName::Path && is_path {
             // The override replaces the integrator together with its parameters.
@@ -372,6 +381,20 @@ mod tests {
         let mut diagnostics = Diagnostics::new(false);
         let loaded = load_source(&source, &[], overrides, &mut diagnostics).unwrap();
         (loaded.settings.integrator, diagnostics.warnings().len())
+    }
+
+    #[test]
+    fn paths_from_lights_need_two_scattering_events() {
+        for (depth, warnings) in [(0, 1), (1, 1), (2, 0), (5, 0)] {
+            let text = format!("Integrator \"lightcuts\" \"integer maxdepth\" {depth}");
+            let with_paths = format!("{text} \"integer lightpaths\" 100");
+            let none = LightcutsOverrides::default();
+            assert_eq!(settings(&with_paths, None, none.clone()).1, warnings, "{depth}");
+            assert_eq!(settings(&text, None, none.clone()).1, 0);
+            let option = LightcutsOverrides { light_paths: Some(100), ..none };
+            let path = text.replace("lightcuts", "path");
+            assert_eq!(settings(&path, Some(MethodName::Lightcuts), option).1, warnings);
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct Args {
     ///
     /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids and
     /// depths are taken from the nearest pixel. The layer `variance` is left out.
-    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    #[arg(long, value_name = "WxH", value_parser = parse_size, allow_hyphen_values = true)]
     pub resize: Option<Size>,
 
     /// Resample an environment map of latitude and longitude to this layout
@@ -189,8 +189,13 @@ impl Encoder {
         }
     }
 
-    fn samples(self) -> &'static str {
+    /// Describes the samples of a file with these layers.
+    fn samples(self, layers: &[Layer]) -> &'static str {
+        let is_id = |channel: &Channel| matches!(channel.samples, ChannelSamples::U32(_));
         match self {
+            Encoder::Exr(_) if layers.iter().flat_map(|layer| &layer.channels).all(is_id) => {
+                "32-bit integers"
+            }
             Encoder::Exr(ExrDepth::Half) => "half floats",
             Encoder::Exr(ExrDepth::Float) | Encoder::Pfm => "32-bit floats",
             Encoder::Png(PngDepth::Eight) => "8 bits in sRGB",
@@ -274,7 +279,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             output.name().display(),
             window.width(),
             window.height(),
-            encoder.samples()
+            encoder.samples(&image.layers)
         ));
     }
     Ok(Exit::Success)
@@ -598,6 +603,15 @@ pub(super) fn encode(
     match encoder {
         Encoder::Exr(_) => unreachable!("returned above"),
         Encoder::Pfm => {
+            let is_transparent = |opacity: &Layer| {
+                matches!(&opacity.channels[0].samples, ChannelSamples::F32(alpha)
+                    if alpha.iter().any(|&alpha| alpha < 1.0))
+            };
+            if image.layers.get(1).is_some_and(is_transparent) {
+                console::warn(
+                    &"the opacity is left out, since .pfm has none; colours are over black",
+                );
+            }
             let interleaved: Vec<f32> =
                 (0..planes[0].len()).flat_map(|i| planes.iter().map(move |p| p[i])).collect();
             Ok(encode_pfm(size[0], size[1], planes.len(), &interleaved))

@@ -91,7 +91,8 @@ pub struct Args {
     /// nothing is rendered. The first error, or a signal, ends the sequence; finished frames stay.
     /// With --resume from the start, the same command continues a sequence of .exr files: finished
     /// frames are not rendered again. --time-limit applies to each frame.
-    #[arg(long, value_name = "A..B", value_parser = parse_frames, help_heading = "Image")]
+    #[arg(long, value_name = "A..B", value_parser = parse_frames, allow_hyphen_values = true,
+        help_heading = "Image")]
     pub frames: Option<FrameRange>,
 
     /// Frames of a glTF animation per second: --frames are then frames of one asset, and frame N is
@@ -198,7 +199,8 @@ pub struct Args {
     pub seed: Option<u32>,
 
     /// Size of the full image in pixels, overriding the scene's
-    #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Image")]
+    #[arg(long, value_name = "WxH", value_parser = parse_resolution, allow_hyphen_values = true,
+        help_heading = "Image")]
     pub resolution: Option<(u32, u32)>,
 
     /// Render a crop of the image only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1,

@@ -2,6 +2,7 @@
 //! compilation.
 
 use super::{SourceArgs, output, point_shader};
+use crate::numbers::integer;
 use crate::output::{OutputFile, to_stdout};
 use crate::variant::{self, Frame, Inputs, VariantArgs};
 use crate::{Error, Exit};
@@ -41,7 +42,7 @@ a value.";
 pub(super) const DEFAULT_ULPS: u32 = 16;
 
 /// Largest value of `--ulps`, an eighth of the bound.
-const MAX_ULPS: i64 = 1 << 20;
+const MAX_ULPS: u32 = 1 << 20;
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]
@@ -70,7 +71,8 @@ pub struct Args {
 
     /// Widen bounds by this number of ulps, in a language for GPUs, whose arithmetic is less
     /// precise [default: 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_ULPS))]
+    #[arg(long, value_name = "N", value_parser = integer(0..=MAX_ULPS),
+        allow_negative_numbers = true)]
     ulps: Option<u32>,
 
     /// Output file [default: stdout]

@@ -269,7 +269,8 @@ fn layers_and_channels_become_pictures() {
     let image = layers(&dir, "z.pfm");
     assert_eq!(image.layers[0].channels[0].name, "Y");
     assert_eq!(plane(&image, 0)[0..3], plane_of(&layers(&dir, "a.exr"), "depth")[0..3]);
-    convert(&dir, &["a.exr", "ids.exr", "--layer", "object.id"]).assert().success();
+    let ids = convert(&dir, &["a.exr", "ids.exr", "--layer", "object.id"]).assert().success();
+    ids.stderr(contains("object.id, 32-bit integers"));
     assert_eq!(channels(&dir.path("ids.exr"))[0].0, "id");
     let ids = ["a.exr", "b.png", "--layer", "object.id"];
     assert_input_error(&mut convert(&dir, &ids), &["falsecolor"]);
@@ -318,6 +319,8 @@ fn opacity_survives_and_colours_are_multiplied_by_it_in_exr() {
     convert(&dir, &["b.exr", "c.png"]).assert().success();
     let back = image::open(dir.path("c.png")).unwrap().to_rgba8();
     assert_eq!(back.as_raw(), image.as_raw());
+    convert(&dir, &["b.exr", "d.pfm"]).assert().success().stderr(contains("opacity is left out"));
+    assert_eq!(plane(&layers(&dir, "d.pfm"), 0), [alpha, 0.0]);
 }
 
 #[test]
@@ -344,6 +347,8 @@ fn unusable_files_are_errors() {
     let dir = rendering();
     assert_input_error(&mut convert(&dir, &["a.exr", "a.exr"]), &["would overwrite"]);
     assert_input_error(&mut convert(&dir, &["a.exr", "b.jpg"]), &["unknown image format"]);
+    let negative = ["a.exr", "b.exr", "--resize", "-5x4"];
+    assert_input_error(&mut convert(&dir, &negative), &["-5x4", "as in 640x360"]);
     assert_input_error(&mut convert(&dir, &["none.exr", "b.png"]), &["none.exr: cannot be read"]);
     std::fs::write(dir.path("c.exr"), "text").unwrap();
     assert_input_error(&mut convert(&dir, &["c.exr", "b.png"]), &["unknown image format"]);

@@ -222,10 +222,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut image = decode_layers(file, &data).map_err(Error::Image)?;
     let mut header = match is_exr(&data) {
         true => input::exr_header(&args.input, &data)?,
-        false => {
-            multiply_by_opacity(&mut image);
-            ExrHeader::default()
-        }
+        false => ExrHeader::default(),
     };
     drop(data);
     // The sums are those of a rendering, which a converted image is no longer.
@@ -291,15 +288,6 @@ pub(super) fn floats(layer: &mut Layer) -> impl Iterator<Item = &mut Vec<f32>> {
         ChannelSamples::F32(samples) => Some(samples),
         ChannelSamples::U32(_) => None,
     })
-}
-
-/// Multiplies colours by their opacity, as in EXR files; PNG stores them separately.
-fn multiply_by_opacity(image: &mut Layers) {
-    let [colour, opacity] = &mut image.layers[..] else { return };
-    let Some(alpha) = floats(opacity).next() else { return };
-    for samples in floats(colour) {
-        samples.iter_mut().zip(alpha.iter()).for_each(|(x, a)| *x *= a);
-    }
 }
 
 /// Names of layers for messages, except for those that are channels of the colour.

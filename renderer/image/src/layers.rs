@@ -202,7 +202,8 @@ pub fn read_layers(path: &Path) -> Result<Layers, ImageError> {
     decode_layers(path, &data)
 }
 
-/// Decodes all layers of an image file; messages call it `path`.
+/// Decodes all layers of an image file; messages call it `path`. Colours are multiplied by the
+/// opacity, whatever the format.
 pub fn decode_layers(path: &Path, data: &[u8]) -> Result<Layers, ImageError> {
     if is_exr(data) {
         exr_layers(data)
@@ -226,7 +227,17 @@ fn image_layers(image: &Image, data: &[u8]) -> Layers {
     let window = PixelRect::from_size(0, 0, image.width().into(), image.height().into());
     let channel =
         |name: &str, samples| Channel { name: name.into(), samples: ChannelSamples::F32(samples) };
-    let colour = |c: usize| image.pixels().map(|p| p[c]).collect();
+    let has_opacity = image.channels() == Channels::Rgba;
+    let opacity: Vec<f32> = (0..image.height())
+        .filter(|_| has_opacity)
+        .flat_map(|y| (0..image.width()).map(move |x| image.float(x, y)))
+        .collect();
+    // Colours are multiplied by the opacity in EXR files, but not in the others.
+    let colour = |c: usize| -> Vec<f32> {
+        let mut samples: Vec<f32> = image.pixels().map(|p| p[c]).collect();
+        samples.iter_mut().zip(&opacity).for_each(|(x, opacity)| *x *= opacity);
+        samples
+    };
     let channels = match image.channels() {
         Channels::Grey => vec![channel("Y", colour(0))],
         Channels::Rgb | Channels::Rgba => {
@@ -234,10 +245,7 @@ fn image_layers(image: &Image, data: &[u8]) -> Layers {
         }
     };
     let mut layers = vec![Layer { name: COLOUR.into(), data_window: window, channels }];
-    if image.channels() == Channels::Rgba {
-        let opacity = (0..image.height())
-            .flat_map(|y| (0..image.width()).map(move |x| image.float(x, y)))
-            .collect();
+    if has_opacity {
         layers.push(Layer {
             name: "A".into(),
             data_window: window,

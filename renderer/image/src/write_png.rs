@@ -76,6 +76,7 @@ mod tests {
     use super::*;
     use crate::Encoding;
     use crate::layers::decode_layers;
+    use crate::read::decode_with_opacity;
     use crate::write::ChannelSamples;
     use std::path::Path;
 
@@ -113,13 +114,18 @@ mod tests {
         let (half, alpha) = ([0.1, 0.0, 0.4], [0.2, 0.0, 1.0]);
         let planes: [&[f32]; 3] = [&half; 3];
         for (depth, tolerance) in [(PngDepth::Eight, 5e-3), (PngDepth::Sixteen, 2e-5)] {
-            let planes = decoded(&encode_png_planes([3, 1], &planes, Some(&alpha), depth).unwrap());
-            assert_eq!(planes.len(), 4);
-            let expected = [[0.5, 0.0, 0.4]; 3].into_iter().chain([alpha]);
-            for (plane, expected) in planes.iter().zip(expected) {
-                let close = |(a, b): (&f32, f32)| (a - b).abs() < tolerance;
-                assert!(plane.iter().zip(expected).all(close), "{plane:?}");
+            let png = encode_png_planes([3, 1], &planes, Some(&alpha), depth).unwrap();
+            let stored = decode_with_opacity(&png, false, Encoding::Srgb).unwrap();
+            // Readers of layers multiply again.
+            let layers = decoded(&png);
+            assert_eq!(layers.len(), 4);
+            for c in 0..3 {
+                for (x, pixel) in stored.pixels().enumerate() {
+                    let colours = [(pixel[c], [0.5, 0.0, 0.4][x]), (layers[c][x], half[x])];
+                    assert!(colours.iter().all(|(a, b)| (a - b).abs() < tolerance), "{colours:?}");
+                }
             }
+            assert!(layers[3].iter().zip(alpha).all(|(a, b)| (a - b).abs() < tolerance));
         }
     }
 

@@ -3,7 +3,8 @@
 //! A rendering resumes from its checkpoint, or else from its image, if that has exact sums. Without
 //! them, a finished image stays as it is. Any other is an error, since an image with fewer samples
 //! could replace it.
-//! A checkpoint that cannot be written does not end the rendering: the failure is reported once.
+//! A checkpoint that cannot be written does not end the rendering: the failure is reported once. If
+//! the last one of an unfinished rendering fails, an .exr image stores the samples instead.
 
 use super::WorkArgs;
 use crate::Error;
@@ -11,6 +12,7 @@ use crate::console::{self, Console};
 use lightbound::film::PixelBlock;
 use lightbound::part::{Attributes, Checkpoint, Part};
 use lightbound::render::Work;
+use lightbound_image::ImageError;
 use std::path::{Path, PathBuf};
 
 /// What a rendering resumes from.
@@ -122,26 +124,41 @@ impl ReportedCheckpoint {
         }
     }
 
-    /// Saves the state of work that ends unfinished. `image_keeps_sums` tells whether the image can
-    /// store it as well.
+    /// Saves the state of work that ends unfinished.
     ///
     /// # Errors
-    /// If the checkpoint cannot be written. The error says what the rendering can resume from.
-    pub fn save_last(&self, work: &Work, image_keeps_sums: bool) -> Result<(), Error> {
-        let Err(cause) = self.checkpoint.save(work) else { return Ok(()) };
-        let (image, has_earlier) = (self.image.display(), self.path().is_file());
-        let help = match (image_keeps_sums, has_earlier) {
-            (true, false) => format!("{image} stores the samples instead: --resume continues"),
-            (true, true) => format!(
-                "{image} stores the samples instead: remove the earlier checkpoint, then --resume \
-                 continues"
-            ),
-            (false, true) => "--resume continues from the earlier checkpoint".into(),
-            (false, false) => {
+    /// If the checkpoint cannot be written.
+    pub fn save_last(&self, work: &Work) -> Result<(), ImageError> {
+        self.checkpoint.save(work)
+    }
+
+    /// Returns the error of the last checkpoint, with what the rendering can resume from. `sums` is
+    /// the file that stores the exact sums instead, if there is one. It has more samples than an
+    /// earlier checkpoint, which is removed.
+    pub fn failure(&self, cause: ImageError, sums: Option<&Path>) -> Error {
+        let help = match sums {
+            Some(path) => {
+                if self.path().is_file() {
+                    self.remove();
+                }
+                let (path, image) = (path.display(), self.image.display());
+                if sums == Some(&*self.image) {
+                    format!("{path} stores the samples instead: --resume continues")
+                } else {
+                    format!(
+                        "{path} stores the samples instead: rename it to {image}, and --resume \
+                         continues"
+                    )
+                }
+            }
+            None if self.path().is_file() => {
+                "--resume continues from the earlier checkpoint".into()
+            }
+            None => {
                 "free space on the disk and render again; .exr images can store the samples".into()
             }
         };
-        Err(Error::Write { cause, help })
+        Error::Write { cause, help }
     }
 
     /// Removes the file once the image is complete.
@@ -152,5 +169,32 @@ impl ReportedCheckpoint {
                 self.checkpoint.path().display()
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_image::Problem;
+
+    #[test]
+    fn failures_tell_what_to_resume_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("a.exr");
+        let block = PixelBlock::try_from([0, 0, 1, 1, 0, 1]).unwrap();
+        let checkpoint = ReportedCheckpoint::new(&image, [1, 1], Attributes::new(), block);
+        let help = |sums| {
+            let cause = ImageError { path: checkpoint.path().into(), problem: Problem::Empty };
+            let Error::Write { help, .. } = checkpoint.failure(cause, sums) else {
+                panic!("nothing could be written")
+            };
+            help
+        };
+        assert!(help(None).contains("render again"));
+        std::fs::write(checkpoint.path(), "earlier").unwrap();
+        assert!(help(None).contains("the earlier checkpoint") && checkpoint.path().exists());
+        // It would be preferred to the image, which has more samples.
+        assert!(help(Some(&image)).contains("--resume") && !checkpoint.path().exists());
+        assert!(help(Some(&folder.path().join("a-1.exr"))).contains("rename it to"));
     }
 }

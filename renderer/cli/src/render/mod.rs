@@ -409,7 +409,7 @@ fn render_scene(
         denoised: denoised.as_ref(),
         is_later_frame: session.is_later_frame.get(),
     };
-    let Some(Rendered { result, destination, unsaved }) = job.run(console, interrupt)? else {
+    let Some(Rendered { result, destination, failure }) = job.run(console, interrupt)? else {
         if stats_file.is_some() {
             console::warn(&"no statistics are written, since nothing was rendered");
         }
@@ -442,7 +442,7 @@ fn render_scene(
     if let Some(profile) = profile {
         profile.write()?;
     }
-    if let Some(error) = unsaved {
+    if let Some(error) = failure {
         return Err(error);
     }
     match warnings.into_iter().next() {
@@ -487,7 +487,7 @@ struct Rendered<'a> {
     result: RenderResult<'a>,
     destination: Destination,
     /// The error of the last checkpoint of an unfinished image.
-    unsaved: Option<Error>,
+    failure: Option<Error>,
 }
 
 impl<'a> RenderJob<'a> {
@@ -571,28 +571,39 @@ impl<'a> RenderJob<'a> {
             &|noise| progress.set_noise(noise),
             snapshot,
         );
-        let stores_sums = self.image_file.format == ImageFormat::Exr;
         let unsaved = checkpoint
             .as_ref()
             .filter(|_| !outcome.is_complete())
-            .and_then(|checkpoint| checkpoint.save_last(&work, stores_sums).err());
+            .and_then(|checkpoint| checkpoint.save_last(&work).err());
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
         let result = result(&work, outcome, unsaved.is_some());
-        let destination = self.image_file.write(&result, work.film())?;
+        let written = self.image_file.write(&result, work.film());
+        if let (Err(_), Some(error)) = (&written, &unsaved) {
+            console::warn(&format!("no checkpoint: {error}"));
+        }
+        let destination = written?;
         if let Some(Err(error)) = viewer.as_ref().map(Viewer::finish) {
             console::warn(&error);
         }
-        if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
-            checkpoint.remove();
+        let mut failure = None;
+        if let Some(checkpoint) = checkpoint {
+            if outcome.is_complete() {
+                checkpoint.remove();
+            } else if let (Some(cause), Some(output)) =
+                (unsaved, destination.output(self.image_file))
+            {
+                let stores_sums = self.image_file.format == ImageFormat::Exr;
+                failure = Some(checkpoint.failure(cause, output.path().filter(|_| stores_sums)));
+            }
         }
         if let (Some(denoised), Destination::Requested) = (self.denoised, &destination)
             && !result.interrupted()
         {
             console.info(&denoised.write(self, work.film())?);
         }
-        Ok(Some(Rendered { result, destination, unsaved }))
+        Ok(Some(Rendered { result, destination, failure }))
     }
 
     /// The data that the film stores.

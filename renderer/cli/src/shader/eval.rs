@@ -30,8 +30,8 @@ Examples:
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name:
 kd for all components, kd.r or kd.x for one. Empty lines and lines that begin with # are skipped.
 The result has the columns brdf.r, brdf.g, brdf.b (1/sr) and s.r, s.g, s.b, the BRDF times the cosine
-of wi, with enough digits to read back the same float. For a phase function, the column is phase. For
-a density, the columns are p.x, p.y, p.z, and in the result density, albedo.r and emission.r with the
+of wi, with enough digits to read back the same float. For a phase function, it has the column phase.
+For a density, the columns are p.x, p.y, p.z, and in the result density, albedo.r and emission.r with the
 other channels if the shader has them.
 With --entry, the columns are the inputs of the function, and in the result its outputs: the name of
 the function, with .x, .y and so on for a vector, or the members of a struct. Booleans are 0 and 1.";

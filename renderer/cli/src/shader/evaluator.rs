@@ -20,8 +20,8 @@ pub fn arguments(kind: ShaderKind) -> &'static [&'static str] {
 /// Name of the result of phase functions. They have one value, for all channels.
 pub const PHASE: &str = "phase";
 
-/// Evaluates a compiled `Entry::Brdf`, the properties of a medium or a function, and counts rows that
-/// need a warning.
+/// Evaluates a compiled `Entry::Brdf`, a phase function, the properties of a medium or a function,
+/// and counts rows that need a warning.
 #[derive(Debug)]
 pub struct PointEvaluator {
     kernel: Kernel,

@@ -319,6 +319,8 @@ fn opacity_survives_and_colours_are_multiplied_by_it_in_exr() {
     convert(&dir, &["b.exr", "c.png"]).assert().success();
     let back = image::open(dir.path("c.png")).unwrap().to_rgba8();
     assert_eq!(back.as_raw(), image.as_raw());
+    let mut compare = lightbound(&["compare", "a.png", "b.exr", "--fail-above", "max=0"]);
+    compare.current_dir(dir.root()).assert().success();
     convert(&dir, &["b.exr", "d.pfm"]).assert().success().stderr(contains("opacity is left out"));
     assert_eq!(plane(&layers(&dir, "d.pfm"), 0), [alpha, 0.0]);
 }

@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn cells_do_not_depend_on_the_simd_level() {
         let (tree, _) = SpatialTree::new(&mut samples(5_000, |p| p), 50);
-        for sample in samples(50, |p| p) {
-            let mut points = Columns::splat(sample.point);
-            points.0[1][3] = 0.01;
+        for group in samples(800, |p| p).chunks(COLUMN_LEN) {
+            let mut points = Columns::ZERO;
+            group.iter().enumerate().for_each(|(lane, sample)| points.set(lane, sample.point));
             let baseline =
                 dispatch!(Level::baseline(), simd => tree.find_cell_columns(simd, &points));
             assert_eq!(baseline, tree.find_cells(&points));

@@ -141,15 +141,14 @@ impl VertexGroup<'_> {
             nan[lane] = throughput.x.is_nan() | throughput.y.is_nan() | throughput.z.is_nan();
             let is_dispersed = self.dispersion[lane].is_dispersed;
             let magnitude = |rgb: Vec3| if is_dispersed { rgb.abs() } else { rgb }.max_element();
-            let mut survives = true;
-            if let Some(max_survival) = roulette.max_survival {
-                // A later refraction cancels the factor 1/η².
-                let magnitude = magnitude(throughput * eta_scale).max(0.0);
-                let survival =
-                    roulette.survival(magnitude, self.survival_scale[lane], max_survival);
-                survives = self.bsdf_u.0[3][lane] < survival;
-                throughput *= 1.0 / survival;
-            }
+            // A later refraction cancels the factor 1/η².
+            let survival = roulette.survival(
+                magnitude(throughput * eta_scale).max(0.0),
+                self.survival_scale[lane],
+                samples.pdf[lane] == 0.0,
+            );
+            let survives = self.bsdf_u.0[3][lane] < survival;
+            throughput *= 1.0 / survival;
             alive[lane] = survives & (magnitude(throughput) > 0.0);
             let wi: Vec3 = samples.wi.get(lane);
             let surface = self.surface.surface(lane);
@@ -295,7 +294,7 @@ impl<'a> Wavefront<'a> {
         depth: u32,
     ) {
         let (vertices, samples) = (&self.groups[group], &self.bsdf_samples);
-        // Cells are those of surfaces with a shader.
+        // The training has cells of surfaces with a shader only.
         let is_trained =
             self.roulette.is_some() && self.vertex_kind == VertexKind::Surface && batch.is_some();
         let roulette = Roulette::new(self.vertex_kind, depth, is_trained);
@@ -305,19 +304,21 @@ impl<'a> Wavefront<'a> {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
             self.samples.add(vertices.sample[lane], throughput.get(lane));
         }
-        if let Some(recorder) = &mut self.recorder
-            && self.vertex_kind == VertexKind::Surface
-        {
-            let points = vertices.cell_points();
-            for lane in lanes.iter().filter(|&lane| samples.pdf[lane] > 0.0) {
-                recorder.add(TrainingVertex {
-                    point: points.get(lane),
-                    u: vertices.direction_u.get(lane),
-                    pdf: vertices.guide_pdf[lane],
-                    sample: vertices.sample[lane],
-                    throughput: throughput.get::<Vec3>(lane).abs().max_element() * eta_scale[lane],
-                });
+        if let Some(recorder) = &mut self.recorder {
+            if self.vertex_kind == VertexKind::Surface {
+                let points = vertices.cell_points();
+                for lane in lanes.iter().filter(|&lane| samples.pdf[lane] > 0.0) {
+                    recorder.add(TrainingVertex {
+                        point: points.get(lane),
+                        u: vertices.direction_u.get(lane),
+                        pdf: vertices.guide_pdf[lane],
+                        sample: vertices.sample[lane],
+                        throughput: throughput.get::<Vec3>(lane).abs().max_element()
+                            * eta_scale[lane],
+                    });
+                }
             }
+            lanes.iter().for_each(|lane| recorder.add_ray(vertices.sample[lane]));
         }
         let (next, lanes, indices) = (&mut self.next, *lanes, lanes.indices());
         let survivors = indices[..lanes.len()].iter().map(|&lane| lane as usize % COLUMN_LEN);

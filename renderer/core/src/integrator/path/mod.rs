@@ -21,8 +21,8 @@
 //! | `sample_bsdf` | directions, values, delta distributions | BSDF samples; albedo |
 //! | `append_continuations` | throughput, surface, BSDF samples | the next [`Paths`] |
 //!
-//! Before the first sample, the tracer is [trained](training): it may guide directions, and continue
-//! a path several times at its first vertex. Then the last three stages repeat for each branch.
+//! Before the first sample, the tracer is [trained](training): it may guide directions, adapts
+//! [Russian roulette](roulette), and may continue a path several times at its first vertex. Then the last three stages repeat for each branch.
 //!
 //! Data stays in columns from hit to next ray. The arithmetic of a stage is a loop over lanes that
 //! compiles to SIMD instructions of the CPU's level. Each lane performs the same operations on
@@ -171,13 +171,12 @@ struct Wavefront<'a> {
     bsdf: BsdfColumns,
     bsdf_samples: BsdfSamples,
     continuations: Continuations,
-    /// Cells of the scene, with what the training found in them.
+    /// Cells of the guide and of Russian roulette.
     cell_tree: Option<&'a SpatialTree>,
     guide: Option<&'a Guide>,
     roulette: Option<&'a TrainedRoulette>,
-    /// [Weight](TrainedRoulette::pixel_weight) of the pixel of each sample, if Russian roulette is
-    /// trained.
-    pixel_weights: Vec<f32>,
+    /// Inverse brightness of the pixel of each sample, if Russian roulette is trained.
+    inverse_brightness: Vec<f32>,
     /// Number of continuations of each path at its first vertex.
     branches: u32,
     /// Records paths for the training.
@@ -440,7 +439,7 @@ impl<'a> Wavefront<'a> {
             cell_tree: trained.and_then(|trained| trained.cell_tree.as_ref()),
             guide: trained.and_then(|trained| trained.guide.as_ref()),
             roulette: trained.and_then(|trained| trained.roulette.as_ref()),
-            pixel_weights: Vec::new(),
+            inverse_brightness: Vec::new(),
             branches: trained.map_or(1, |trained| trained.branches),
             recorder: None,
             faults,
@@ -461,9 +460,9 @@ impl<'a> Wavefront<'a> {
             paths.push_camera_ray(ray, sample, key, medium, columns);
         });
         if let Some(roulette) = self.roulette {
-            self.pixel_weights.clear();
-            let weight = |sample: &Sample| roulette.pixel_weight(sample.x, sample.y);
-            self.pixel_weights.extend(self.samples.iter().map(weight));
+            self.inverse_brightness.clear();
+            let inverse = |sample: &Sample| roulette.inverse_brightness(sample.x, sample.y);
+            self.inverse_brightness.extend(self.samples.iter().map(inverse));
         }
         if self.columns.media && tile.stores_channels() {
             self.media_counts.resize(self.samples.len() as usize, MediaSampleCounts::default());

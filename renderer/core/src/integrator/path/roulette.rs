@@ -1,14 +1,15 @@
 //! Russian roulette.
 //!
-//! Without training, the probability that a path survives depends on its throughput alone.
+//! Without training, the survival probability of a path depends on its throughput alone.
 //!
-//! With training, it is the one with the least product of variance and time (Rath et al. 2022,
-//! *EARS: Efficiency-Aware Russian Roulette and Splitting*, §4): throughput relative to the
-//! brightness of the pixel × √(E\[L²\] / r) × √(C / V). L is the radiance that paths found in the
-//! vertex's cell of a spatial tree, and r the number of rays that they took; C are the rays of a
-//! sample, V is its variance. So paths with a low throughput survive where they may still find much
-//! light, and in dark pixels (Vorba and Křivánek 2016, *Adjoint-Driven Russian Roulette and
-//! Splitting in Light Transport Simulation*).
+//! With training, surfaces with a shader approximate the survival probability of EARS (Rath et al.
+//! 2022, *EARS: Efficiency-Aware Russian Roulette and Splitting*, §4), which has the least product
+//! of variance and time: throughput relative to the brightness of the pixel × √(E\[L²\] / r) ×
+//! √(C / V). L is the radiance that training paths found from the vertex's cell of a spatial tree,
+//! and r is the number of rays that they took. C is the number of rays per sample, and V is the
+//! variance of a sample relative to the squared brightness. So paths with a low throughput survive
+//! where they may still find much light, and in dark pixels (Vorba and Křivánek 2016,
+//! *Adjoint-Driven Russian Roulette and Splitting in Light Transport Simulation*).
 
 use super::VertexKind;
 use crate::integrator::guiding::{GUIDE_AXES, SpatialTree};
@@ -21,7 +22,7 @@ const FIRST_EVENT: u32 = 1;
 /// probability is the root of the throughput relative to this.
 const FULL_THROUGHPUT: f32 = 1.0 / 16.0;
 
-/// Minimum survival probability with training, which limits the weights of survivors where the
+/// Minimum survival probability with training. It limits the weight of survivors to 5, where the
 /// training missed light.
 const MIN_SURVIVAL: f32 = 0.2;
 
@@ -33,11 +34,11 @@ const MAX_SURVIVAL_EVENT: u32 = 8;
 /// terminate.
 const MAX_SURVIVAL: f32 = 0.99;
 
-/// Standard deviation of training samples over that of the image's samples, which are Sobol' points
-/// and use the trained guide. Up to 4 was measured.
-const DEVIATION_RATIO: f64 = 1.5;
+/// Empirical factor on the survival probability of EARS: V is that of a few independent samples
+/// without branches. Smaller factors lose where the training misses rare light.
+const SURVIVAL_SCALE: f64 = 4.0;
 
-/// Weight of the mean of all cells in each cell, in training samples.
+/// Weight of the global mean as a prior for each cell, in training samples.
 const PRIOR_SAMPLES: f64 = 16.0;
 
 /// Radius in pixels of the square over which the training image is blurred.
@@ -49,34 +50,35 @@ const MIN_BRIGHTNESS: f64 = 0.1;
 /// Russian roulette at a scattering event.
 #[derive(Clone, Copy)]
 pub(super) struct Roulette {
-    /// Maximum survival probability; `None` if all paths survive.
-    pub max_survival: Option<f32>,
-    /// Whether the training determines the survival probability.
-    pub is_trained: bool,
+    /// Whether paths may be terminated.
+    terminates: bool,
+    max_survival: f32,
+    is_trained: bool,
 }
 
 impl Roulette {
-    /// Returns the roulette at the scattering event `depth`, from 0.
+    /// Returns the roulette at the scattering event `depth`, from 0. `is_trained` tells whether the
+    /// vertices have scales from [`TrainedRoulette::scales`].
     pub fn new(kind: VertexKind, depth: u32, is_trained: bool) -> Roulette {
         // Most paths in dense media have hundreds of collisions, after which a limit would leave
         // few paths with a high throughput.
-        let limit = match kind {
+        let max_survival = match kind {
             VertexKind::Surface if depth >= MAX_SURVIVAL_EVENT => MAX_SURVIVAL,
             _ => 1.0,
         };
-        Roulette { max_survival: (depth >= FIRST_EVENT).then_some(limit), is_trained }
+        Roulette { terminates: depth >= FIRST_EVENT, max_survival, is_trained }
     }
 
-    /// Returns the survival probability of a path with this throughput, if it may be terminated.
-    /// `scale` is that of its vertex, from [`TrainedRoulette::scales`].
+    /// Returns the survival probability of a path with this throughput. `scale` is that of its
+    /// vertex. Training says nothing about delta distributions, which see other light.
     #[inline(always)]
-    pub fn survival(self, throughput: f32, scale: f32, max: f32) -> f32 {
-        let survival = if self.is_trained {
+    pub fn survival(self, throughput: f32, scale: f32, is_delta: bool) -> f32 {
+        let survival = if self.is_trained & !is_delta {
             (throughput * scale).max(MIN_SURVIVAL)
         } else {
             (throughput / FULL_THROUGHPUT).sqrt()
         };
-        survival.min(max)
+        if self.terminates { survival.min(self.max_survival) } else { 1.0 }
     }
 }
 
@@ -88,7 +90,7 @@ pub(super) struct PathSample {
     /// Radiance from the direction of the path: contribution to the image over throughput.
     pub radiance: f32,
     /// Number of rays from vertex to vertex.
-    pub rays: u16,
+    pub rays: u32,
 }
 
 /// What Russian roulette has learnt in the training.
@@ -100,7 +102,7 @@ pub(super) struct TrainedRoulette {
 }
 
 impl TrainedRoulette {
-    /// Learns from training paths; `efficiency` is their √(C / V). Returns `None` if they found no
+    /// Learns from training paths with an `efficiency` √(C / V). Returns `None` if they found no
     /// light or no noise.
     pub fn new(
         samples: &[PathSample],
@@ -120,7 +122,7 @@ impl TrainedRoulette {
         cells.iter().for_each(|cell| all.merge(cell, 1.0));
         let scale = |mut cell: CellSums| {
             cell.merge(&all, PRIOR_SAMPLES / all.samples);
-            (DEVIATION_RATIO * efficiency * (cell.moment / cell.rays).sqrt()) as f32
+            (SURVIVAL_SCALE * efficiency * (cell.moment / cell.rays).sqrt()) as f32
         };
         let cells: Vec<f32> = cells.into_iter().map(scale).collect();
         let is_valid = cells.iter().all(|&scale| scale > 0.0 && scale.is_finite());
@@ -128,14 +130,19 @@ impl TrainedRoulette {
     }
 
     /// Returns the inverse brightness of a pixel of the image.
-    pub fn pixel_weight(&self, x: u32, y: u32) -> f32 {
+    pub fn inverse_brightness(&self, x: u32, y: u32) -> f32 {
         self.brightness.inverse(x, y)
     }
 
-    /// Returns the factors from throughput to survival probability of vertices, given their cells
-    /// and the weights of their pixels.
-    pub fn scales(&self, cells: &[u32; COLUMN_LEN], pixel_weights: &Column) -> Column {
-        std::array::from_fn(|lane| self.cells[cells[lane] as usize] * pixel_weights[lane])
+    /// Returns whether the scattering event `depth` needs scales.
+    pub fn needs_scales(depth: u32) -> bool {
+        depth >= FIRST_EVENT
+    }
+
+    /// Returns the survival probabilities over throughput of vertices, from their cells and the
+    /// inverse brightness of their pixels.
+    pub fn scales(&self, cells: &[u32; COLUMN_LEN], inverse_brightness: &Column) -> Column {
+        std::array::from_fn(|lane| self.cells[cells[lane] as usize] * inverse_brightness[lane])
     }
 }
 
@@ -202,7 +209,7 @@ impl BrightnessMap {
     }
 }
 
-/// Returns the means of squares around the pixels of an image, clipped at its border.
+/// Applies a box filter, clipped at the border.
 fn blurred(pixels: &[f64], [width, height]: [usize; 2]) -> Vec<f64> {
     let mean = |line: &dyn Fn(usize) -> f64, at: usize, len: usize| {
         let window = at.saturating_sub(BLUR_RADIUS)..(at + BLUR_RADIUS + 1).min(len);
@@ -274,7 +281,7 @@ mod tests {
         assert!((scales[1] / scales[0] - 4.0).abs() < 1e-2, "{scales:?}");
         assert!((scales[2] / scales[0] - 0.5).abs() < 1e-2, "{scales:?}");
         // Cells without paths get the mean.
-        let expected = (DEVIATION_RATIO * 0.1 * (18.0f64 / 12.0).sqrt()) as f32;
+        let expected = (SURVIVAL_SCALE * 0.1 * (18.0f64 / 12.0).sqrt()) as f32;
         assert!((scales[3] / expected - 1.0).abs() < 1e-3, "{scales:?}");
         assert_eq!(scales[5], 0.5 * scales[1]);
         // Without light or noise, there is nothing to learn.
@@ -286,16 +293,16 @@ mod tests {
     #[test]
     fn survival_probabilities_have_limits() {
         let survival = |depth, is_trained, throughput, scale| {
-            let roulette = Roulette::new(VertexKind::Surface, depth, is_trained);
-            roulette.max_survival.map(|max| roulette.survival(throughput, scale, max))
+            Roulette::new(VertexKind::Surface, depth, is_trained).survival(throughput, scale, false)
         };
-        assert_eq!(survival(0, true, 0.01, 1.0), None);
-        assert_eq!(survival(1, true, 0.1, 4.0), Some(0.4));
-        assert_eq!(survival(1, true, 0.01, 4.0), Some(MIN_SURVIVAL));
-        assert_eq!(survival(1, true, 2.0, 4.0), Some(1.0));
-        assert_eq!(survival(9, true, 2.0, 4.0), Some(MAX_SURVIVAL));
-        assert_eq!(survival(1, false, 1.0 / 64.0, 0.0), Some(0.5));
-        let collision = Roulette::new(VertexKind::Collision, 9, false);
-        assert_eq!(collision.max_survival, Some(1.0));
+        assert_eq!(survival(0, true, 0.01, 1.0), 1.0);
+        assert_eq!(survival(1, true, 0.1, 4.0), 0.4);
+        assert_eq!(survival(1, true, 0.01, 4.0), MIN_SURVIVAL);
+        assert_eq!(survival(1, true, 2.0, 4.0), 1.0);
+        assert_eq!(survival(9, true, 2.0, 4.0), MAX_SURVIVAL);
+        assert_eq!(survival(1, false, 1.0 / 64.0, 0.0), 0.5);
+        let trained = Roulette::new(VertexKind::Surface, 1, true);
+        assert_eq!(trained.survival(1.0 / 64.0, 0.0, true), 0.5);
+        assert_eq!(Roulette::new(VertexKind::Collision, 9, false).survival(1.0, 0.0, false), 1.0);
     }
 }

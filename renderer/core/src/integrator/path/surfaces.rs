@@ -2,6 +2,7 @@
 
 use super::Wavefront;
 use super::next_event::receiver;
+use super::roulette::TrainedRoulette;
 use crate::film::FeatureLayers;
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shading::ShadingBatch;
@@ -116,19 +117,19 @@ impl<'a> Wavefront<'a> {
             }
         }
         if let Some(batch) = batch {
-            if let Some(tree) = self.cell_tree
-                && depth < self.continuation_limit
-            {
+            let continues = depth < self.continuation_limit;
+            let roulette =
+                self.roulette.filter(|_| continues && TrainedRoulette::needs_scales(depth));
+            if let (Some(tree), true) = (self.cell_tree, guide.is_some() || roulette.is_some()) {
                 vertices.set_cells(tree);
-                if let Some(roulette) = self.roulette {
-                    let mut weights = [0.0; COLUMN_LEN];
-                    for (weight, &sample) in
-                        weights.iter_mut().zip(&vertices.sample[..vertices.len])
-                    {
-                        *weight = self.pixel_weights[sample as usize];
-                    }
-                    vertices.survival_scale = roulette.scales(&vertices.cells, &weights);
+            }
+            if let Some(roulette) = roulette {
+                let mut inverse_brightness = [0.0; COLUMN_LEN];
+                let samples = &vertices.sample[..vertices.len];
+                for (inverse, &sample) in inverse_brightness.iter_mut().zip(samples) {
+                    *inverse = self.inverse_brightness[sample as usize];
                 }
+                vertices.survival_scale = roulette.scales(&vertices.cells, &inverse_brightness);
             }
             vertices.set_direction_u(guide);
             let [u, v] = &vertices.direction_u.0;

@@ -1,6 +1,6 @@
 //! Training of the path tracer: paths over the whole image, whose contributions are recorded.
 //!
-//! It trains the path guide, and chooses the number of branches at first vertices: the error that
+//! It trains the path guide and Russian roulette, and chooses the number of branches at first vertices: the error that
 //! direct and indirect light have in training paths decides how many continuations of a path are
 //! worth their cost (splitting; Arvo and Kirk 1990, *Particle Transport and Image Synthesis*). With
 //! many emitters, it tests whether the material weights of light trees pay.
@@ -65,7 +65,7 @@ const MAX_MATERIAL_COST_RATIO: f64 = 0.9;
 /// Separates the random numbers of training from those of the image.
 const TRAINING_STREAM: u32 = 0x6775_6964;
 
-/// A vertex of a training path, from which the path continues in a guided direction.
+/// A vertex of a training path, from which the path continues.
 pub(super) struct TrainingVertex {
     /// Position and normal.
     pub point: [f32; GUIDE_AXES],
@@ -78,36 +78,54 @@ pub(super) struct TrainingVertex {
     pub throughput: f32,
 }
 
+/// A vertex with the state of its sample before the path continues.
+struct RecordedVertex {
+    vertex: TrainingVertex,
+    radiance: f32,
+    rays: u32,
+}
+
 /// Records what training paths find.
 #[derive(Default)]
 pub(super) struct TrainingRecorder {
-    /// The vertices of the paths of a tile, each with the radiance of the sample before the path
-    /// continues.
-    vertices: Vec<(TrainingVertex, f32)>,
+    /// The vertices of the paths of a tile.
+    vertices: Vec<RecordedVertex>,
     /// Number of vertices of earlier scattering events.
     earlier: usize,
     /// Number of scattering events so far.
     events: u32,
     /// Radiance of each sample of a tile from first vertices.
     direct: Vec<f32>,
-    /// Number of later rays of each sample of a tile.
-    rays: Vec<u16>,
+    /// Number of continuation rays of each sample of a tile so far; samples at the end without rays
+    /// may lack.
+    rays: Vec<u32>,
     pass: Pass,
 }
 
 impl TrainingRecorder {
-    /// Adds a vertex of the current scattering event.
+    /// Adds a vertex of the current scattering event, before the [ray](Self::add_ray) that continues
+    /// its path.
     pub fn add(&mut self, vertex: TrainingVertex) {
         if self.events < RECORDED_EVENTS {
-            self.vertices.push((vertex, 0.0));
+            let rays = self.rays.get(vertex.sample as usize).copied().unwrap_or(0);
+            self.vertices.push(RecordedVertex { vertex, radiance: 0.0, rays });
         }
+    }
+
+    /// Counts a ray that continues the path of a sample.
+    pub fn add_ray(&mut self, sample: u32) {
+        let sample = sample as usize;
+        if self.rays.len() <= sample {
+            self.rays.resize(sample + 1, 0);
+        }
+        self.rays[sample] += 1;
     }
 
     /// Ends a scattering event. `samples` have the radiance so far; `continuations` is the number of
     /// paths that continue.
     pub fn end_event(&mut self, samples: &TileSamples, continuations: usize) {
-        for (vertex, before) in &mut self.vertices[self.earlier..] {
-            *before = radiance(samples, vertex.sample);
+        for recorded in &mut self.vertices[self.earlier..] {
+            recorded.radiance = radiance(samples, recorded.vertex.sample);
         }
         self.earlier = self.vertices.len();
         if self.events == 0 {
@@ -120,17 +138,12 @@ impl TrainingRecorder {
     /// Ends the paths of a tile with `pixel_samples` adjacent samples of each pixel.
     pub fn end_paths(&mut self, samples: &TileSamples, pixel_samples: usize) {
         (self.earlier, self.events) = (0, 0);
-        self.rays.clear();
-        self.rays.resize(samples.len() as usize, 0);
-        // From the last events to the first, to count the rays after each.
-        for (vertex, before) in self.vertices.drain(..).rev() {
-            let rays = &mut self.rays[vertex.sample as usize];
-            *rays += 1;
+        for RecordedVertex { vertex, radiance: before, rays } in self.vertices.drain(..) {
             let contribution = radiance(samples, vertex.sample) - before;
             let path = PathSample {
                 point: vertex.point,
                 radiance: contribution / vertex.throughput,
-                rays: *rays,
+                rays: self.rays[vertex.sample as usize] - rays,
             };
             if path.radiance.is_finite() {
                 self.pass.paths.push(path);
@@ -145,6 +158,7 @@ impl TrainingRecorder {
                 });
             }
         }
+        self.rays.clear();
         // No event ended if the lens of the camera blocks all rays.
         self.direct.resize(samples.len() as usize, 0.0);
         let indirect = |sample: u32| radiance(samples, sample) - self.direct[sample as usize];
@@ -184,6 +198,8 @@ impl Pass {
 /// Variance and work of a pass, in total and for direct and indirect light.
 #[derive(Clone, Copy, Default)]
 struct PassStats {
+    /// Number of pixels with light.
+    pixels: f64,
     /// Sum of the variances of pixels by direct light, relative to their squared brightness.
     direct: f64,
     /// The same for indirect light.
@@ -214,6 +230,7 @@ impl PassStats {
             self.total += variance(&total) / (tile_mean * tile_mean);
             let brightness = mean(direct) + mean_indirect;
             if brightness > 0.0 {
+                self.pixels += 1.0;
                 self.direct += variance(direct) / (brightness * brightness);
                 self.indirect += variance(indirect) / (brightness * brightness);
             }
@@ -221,6 +238,7 @@ impl PassStats {
     }
 
     fn merge(&mut self, other: &PassStats) {
+        self.pixels += other.pixels;
         self.direct += other.direct;
         self.indirect += other.indirect;
         self.camera_rays += other.camera_rays;
@@ -239,11 +257,13 @@ impl PassStats {
         self.total * self.work
     }
 
-    /// Returns the root of the number of rays per sample over the variance of a sample.
+    /// Returns √(C / V), where C is the number of rays per sample, and V the variance of a sample
+    /// relative to the squared brightness, with this number of branches.
     fn efficiency(&self, branches: u32) -> f64 {
         let branches = f64::from(branches);
-        let rays = self.camera_rays + branches * self.continuations;
-        (rays / (self.direct + self.indirect / branches)).sqrt()
+        let rays = 1.0 + branches * self.continuations / self.camera_rays;
+        let variance = (self.direct + self.indirect / branches) / self.pixels;
+        (rays / variance).sqrt()
     }
 
     /// Returns the number of continuations at first vertices with the least product of variance and
@@ -319,7 +339,7 @@ impl Trained {
 }
 
 impl PathTracer {
-    /// Trains a guide, and chooses the number of branches and the weights of light trees. The result
+    /// Trains a guide and Russian roulette, and chooses the number of branches and the weights of light trees. The result
     /// depends only on the scene, the resolution and the seed. Returns `None` if the options stop
     /// the training.
     pub(super) fn train(
@@ -502,6 +522,25 @@ mod tests {
         assert_eq!(branches(0.0, 1.0, 1024.0), MAX_BRANCHES);
         assert_eq!(branches(0.0, 0.0, 0.0), 1);
         assert_eq!(PassStats::default().branches(), 1);
+    }
+
+    #[test]
+    fn efficiency_does_not_depend_on_the_number_of_samples() {
+        for pixel_samples in [2, 4] {
+            let mut stats = PassStats::default();
+            // Variances 2 and 8 of samples with brightness 2 + 4.
+            let direct: Vec<f32> = (0..64).map(|i| if i % 2 == 0 { 1.0 } else { 3.0 }).collect();
+            let indirect: Vec<f32> = direct.iter().map(|x| 2.0 * x).collect();
+            stats.add(&direct, &indirect, pixel_samples);
+            stats.continuations = 3.0 * 64.0;
+            // The variance of n samples ±1 is n / (n − 1).
+            let variance = pixel_samples as f64 / (pixel_samples - 1) as f64 / 36.0;
+            for branches in [1, 4] {
+                let b = f64::from(branches);
+                let expected = ((1.0 + 3.0 * b) / (variance * (1.0 + 4.0 / b))).sqrt();
+                assert!((stats.efficiency(branches) / expected - 1.0).abs() < 1e-6);
+            }
+        }
     }
 
     #[test]

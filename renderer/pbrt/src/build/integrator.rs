@@ -169,7 +169,7 @@ impl Builder<'_> {
         {
             self.warn(
                 integrator,
-                &format!("paths from lights add nothing, since \"maxdepth\" is {max_depth}"),
+                format!("paths from lights add nothing, since \"maxdepth\" is {max_depth}"),
                 "direct light only",
             )?;
         }

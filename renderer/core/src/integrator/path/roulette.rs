@@ -158,7 +158,8 @@ struct CellSums {
 impl CellSums {
     fn add(&mut self, sample: &PathSample) {
         self.samples += 1.0;
-        self.moment += f64::from(sample.radiance).powi(2);
+        let radiance = f64::from(sample.radiance);
+        self.moment += radiance * radiance;
         self.rays += f64::from(sample.rays);
     }
 

@@ -389,8 +389,8 @@ mod tests {
             let text = format!("Integrator \"lightcuts\" \"integer maxdepth\" {depth}");
             let with_paths = format!("{text} \"integer lightpaths\" 100");
             let none = LightcutsOverrides::default();
-            assert_eq!(settings(&with_paths, None, none.clone()).1, warnings, "{depth}");
-            assert_eq!(settings(&text, None, none.clone()).1, 0);
+            assert_eq!(settings(&with_paths, None, none).1, warnings, "{depth}");
+            assert_eq!(settings(&text, None, none).1, 0);
             let option = LightcutsOverrides { light_paths: Some(100), ..none };
             let path = text.replace("lightcuts", "path");
             assert_eq!(settings(&path, Some(MethodName::Lightcuts), option).1, warnings);

@@ -143,7 +143,6 @@ mod tests {
                 bin: BinIndex::new([u, v]),
                 weight: if is_lit { 1.0 } else { 0.0 },
                 fold: (i % 2) as u8,
-                ..TrainingSample::default()
             }
         };
         (0..count).map(sample).filter(|sample| sample.weight > 0.0).collect()

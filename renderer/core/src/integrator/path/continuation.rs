@@ -440,7 +440,7 @@ mod tests {
         group.direct_light_columns(simd, &bsdf, false, &mut direct);
         wi.0[2].iter_mut().step_by(3).for_each(|z| *z = -*z);
         group.shader_sample_columns(simd, &wi, &bsdf, &mut samples);
-        let roulette = Roulette::new(VertexKind::Surface, 1, seed % 2 == 0);
+        let roulette = Roulette::new(VertexKind::Surface, 1, seed.is_multiple_of(2));
         group.continue_columns(simd, &samples, roulette, &mut next);
         let lanes = vec![lit, direct.lanes, samples.lanes, next.lanes, next.nan];
         let columns =

@@ -21,8 +21,9 @@
 //! | `sample_bsdf` | directions, values, delta distributions | BSDF samples; albedo |
 //! | `append_continuations` | throughput, surface, BSDF samples | the next [`Paths`] |
 //!
-//! Before the first sample, the tracer is [trained](training): it may guide directions, adapts
-//! [Russian roulette](roulette), and may continue a path several times at its first vertex. Then the last three stages repeat for each branch.
+//! Before the first sample, the tracer is [trained](training): it adapts [Russian
+//! roulette](roulette), and may guide directions and continue a path several times at its first
+//! vertex. Then the last three stages repeat for each branch.
 //!
 //! Data stays in columns from hit to next ray. The arithmetic of a stage is a loop over lanes that
 //! compiles to SIMD instructions of the CPU's level. Each lane performs the same operations on

@@ -102,17 +102,17 @@ pub(super) struct TrainedRoulette {
 }
 
 impl TrainedRoulette {
-    /// Learns from training paths with an `efficiency` √(C / V). Returns `None` if they found no
+    /// Learns from lists of training paths with an `efficiency` √(C / V). Returns `None` if they found no
     /// light or no noise.
     pub fn new(
-        samples: &[PathSample],
+        samples: &[Vec<PathSample>],
         tree: &SpatialTree,
         efficiency: f64,
         brightness: BrightnessMap,
     ) -> Option<TrainedRoulette> {
         let mut cells = vec![CellSums::default(); tree.cell_count()];
         let mut points = Columns::ZERO;
-        for samples in samples.chunks(COLUMN_LEN) {
+        for samples in samples.iter().flat_map(|list| list.chunks(COLUMN_LEN)) {
             samples.iter().enumerate().for_each(|(lane, sample)| points.set(lane, sample.point));
             for (sample, cell) in samples.iter().zip(tree.find_cells(&points)) {
                 cells[cell as usize].add(sample);
@@ -273,7 +273,7 @@ mod tests {
             .collect();
         let learn = |samples: &[PathSample], efficiency| {
             let brightness = map(&[1.0, 1.0], (2, 1), (2, 1));
-            TrainedRoulette::new(samples, &tree, efficiency, brightness)
+            TrainedRoulette::new(&[samples.to_vec()], &tree, efficiency, brightness)
         };
         let scales = learn(&lit, 0.1).unwrap().scales(
             &std::array::from_fn(|lane| lane as u32 % 4),

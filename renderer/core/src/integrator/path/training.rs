@@ -32,7 +32,10 @@ use std::time::{Duration, Instant};
 const MAX_PIXELS: u32 = 32_768;
 
 /// Samples of each pixel, for each pass of the training. Passes use the guide of those before.
-const PASSES: [Range<u32>; 3] = [0..1, 1..3, 3..7];
+const PASSES: [Range<u32>; 3] = [0..1, 1..3, 3..TRAINING_SAMPLES];
+
+/// Samples of each pixel in all passes.
+const TRAINING_SAMPLES: u32 = 7;
 
 /// Maximum number of branches: with more of them, images with few samples take too long.
 const MAX_BRANCHES: u32 = 4;
@@ -46,7 +49,7 @@ const MAX_MOMENT_RATIO: f64 = 0.98;
 const RECORDED_EVENTS: u32 = 8;
 
 /// Samples of each pixel for the tests of light trees without and with material weights.
-const LIGHT_TREE_PASS: Range<u32> = 7..9;
+const LIGHT_TREE_PASS: Range<u32> = TRAINING_SAMPLES..TRAINING_SAMPLES + 2;
 
 /// Returns whether light trees are tested on a tile: on a quarter of all, in every column and row.
 fn tests_light_trees(tile: &Tile) -> bool {
@@ -99,6 +102,8 @@ pub(super) struct TrainingRecorder {
     /// Number of continuation rays of each sample of a tile so far; samples at the end without rays
     /// may lack.
     rays: Vec<u32>,
+    /// Whether the pass is the one from which Russian roulette learns.
+    records_paths: bool,
     pass: Pass,
 }
 
@@ -138,6 +143,8 @@ impl TrainingRecorder {
     /// Ends the paths of a tile with `pixel_samples` adjacent samples of each pixel.
     pub fn end_paths(&mut self, samples: &TileSamples, pixel_samples: usize) {
         (self.earlier, self.events) = (0, 0);
+        let mut paths =
+            Vec::with_capacity(if self.records_paths { self.vertices.len() } else { 0 });
         for RecordedVertex { vertex, radiance: before, rays } in self.vertices.drain(..) {
             let contribution = radiance(samples, vertex.sample) - before;
             let path = PathSample {
@@ -145,8 +152,8 @@ impl TrainingRecorder {
                 radiance: contribution / vertex.throughput,
                 rays: self.rays[vertex.sample as usize] - rays,
             };
-            if path.radiance.is_finite() {
-                self.pass.paths.push(path);
+            if self.records_paths && path.radiance.is_finite() {
+                paths.push(path);
             }
             let weight = contribution * contribution * vertex.pdf;
             if weight > 0.0 && weight.is_finite() {
@@ -158,6 +165,7 @@ impl TrainingRecorder {
                 });
             }
         }
+        self.pass.paths.push(paths);
         self.rays.clear();
         // No event ended if the lens of the camera blocks all rays.
         self.direct.resize(samples.len() as usize, 0.0);
@@ -180,7 +188,9 @@ fn radiance(samples: &TileSamples, sample: u32) -> f32 {
 struct Pass {
     /// Samples with light, for the guide.
     samples: Vec<TrainingSample>,
-    paths: Vec<PathSample>,
+    /// Paths of each tile, for Russian roulette. They are not copied to one list, since there may be
+    /// a million.
+    paths: Vec<Vec<PathSample>>,
     /// Pixel and radiance of each camera sample.
     radiance: Vec<((u32, u32), f32)>,
     stats: PassStats,
@@ -366,10 +376,12 @@ impl PathTracer {
             vec2(width as f32, height as f32) / vec2(resolution.0 as f32, resolution.1 as f32);
         let film = Film::new(settings.window, FilmOptions::default());
         let render = |pass: Range<u32>, tiles: &[&Tile], trained: &Trained| {
+            let records_paths = pass.end == TRAINING_SAMPLES;
             let worker = || {
                 let mut worker =
                     PathWorker::new(scene, &settings, self, Some(trained), Faults::default());
-                worker.wavefront.recorder = Some(TrainingRecorder::default());
+                worker.wavefront.recorder =
+                    Some(TrainingRecorder { records_paths, ..TrainingRecorder::default() });
                 worker.wavefront.samples.pixel_size = pixel_size;
                 worker.wavefront.branches = 1;
                 worker
@@ -400,8 +412,7 @@ impl PathTracer {
             if may_branch {
                 trained.branches = last.stats.branches();
             }
-            let samples_per_pixel = f64::from(PASSES[PASSES.len() - 1].end);
-            image.iter_mut().for_each(|sum| *sum /= samples_per_pixel);
+            image.iter_mut().for_each(|sum| *sum /= f64::from(TRAINING_SAMPLES));
             let brightness = BrightnessMap::new(&image, resolution, (width, height));
             let efficiency = last.stats.efficiency(trained.branches);
             trained.roulette = trained

@@ -1,13 +1,17 @@
 //! Light that a medium scatters or emits towards the camera: one sampled distance on each ray.
 //!
-//! All densities of the distance are known in closed form. One is that of a collision with the
-//! majorants, within the ray's part in the medium. The others are equiangular with respect to lights
+//! Two densities of the distance are known in closed form. One is that of a collision with the
+//! majorants, within the ray's part in the medium. The other is equiangular with respect to lights
 //! (Kulla, Fajardo 2012, *Importance Sampling Techniques for Path Tracing in Participating Media*):
-//! they cancel the inverse squared distance to the light, which makes the first one noisy near
+//! it cancels the inverse squared distance to the light, which makes the first one noisy near
 //! lights. These are the lights that illuminate the ray most: those with the greatest integrals of
-//! intensity over squared distance. Half of the samples use the first density, and multiple
-//! importance sampling combines all of them. The transmittance to the sampled point is estimated by
-//! ratio tracking.
+//! intensity over squared distance. The transmittance to the sampled point is estimated by ratio
+//! tracking.
+//!
+//! Deep in dense media, neither finds the points that light reaches where the density is far below
+//! its majorants. So up to half of the samples use delta tracking. Its density is unknown, but
+//! multiple importance sampling needs weights that sum to 1, not densities (Veach 1997, §9.2): they
+//! are those of a uniform density.
 
 use super::heap_entry::HeapEntry;
 use crate::light_tree::{Child, LightKind, LightTree};
@@ -22,6 +26,18 @@ const MAX_LIGHTS: usize = 8;
 /// Greatest number of nodes of the light tree that are visited to find them.
 const MAX_NODES: usize = 32;
 
+/// Greatest share of samples by delta tracking, for rays that certainly collide with the majorants.
+const TRACKED_SHARE: f32 = 0.5;
+
+/// What comes from the part of a ray in a medium.
+#[derive(Default)]
+pub(super) struct InScattered {
+    /// Emitted light that reaches the start of the path, W·sr⁻¹·m⁻².
+    pub emission: Vec3,
+    /// A point that scatters light; `None` if no light comes from the sampled one.
+    pub point: Option<ScatteringPoint>,
+}
+
 /// A point of a medium on a ray.
 pub(super) struct ScatteringPoint {
     /// Position in render space.
@@ -29,8 +45,6 @@ pub(super) struct ScatteringPoint {
     /// Weight of the light that the phase function scatters: the throughput to the point, times the
     /// scattering coefficient over the density of the distance.
     pub throughput: Vec3,
-    /// Emitted light that reaches the start of the path, W·sr⁻¹·m⁻².
-    pub emission: Vec3,
 }
 
 /// Samples distances on rays. Buffers are reused.
@@ -46,7 +60,7 @@ pub(super) struct InScattering<'a> {
 
 impl<'a> InScattering<'a> {
     /// Samples a point on the part of a ray in `medium`. `walk` holds this part, and the throughput
-    /// of the path at its start. `None` if no light comes from there.
+    /// of the path at its start.
     pub fn sample(
         &mut self,
         medium: &'a Medium,
@@ -54,45 +68,75 @@ impl<'a> InScattering<'a> {
         ray: &Ray,
         lights: &LightTree,
         mut random: RandomStream,
-    ) -> Option<ScatteringPoint> {
+    ) -> InScattered {
         let to_medium = medium.transform.inverse();
         let (o, d) = (to_medium.point(ray.o), to_medium.vector(ray.d));
         self.segments.clear();
         self.segments.extend(medium.majorants.segments(o, d, walk.segment));
         let scale = ray.d.length();
-        let collision = CollisionDensity::new(&self.segments, medium.field.extinction() * scale)?;
-        let [strategy, u] = [0; 2].map(|_| random.next_float());
-        self.lights.find(lights, ray, [self.segments[0].t[0], collision.end]);
-        let (t, pdf) = match self.lights.sample(2.0 * strategy, u) {
-            None if self.lights.is_empty() => {
-                let t = collision.sample(u, strategy);
-                (t, collision.pdf(t))
-            }
-            sampled => {
-                let t = sampled.unwrap_or_else(|| collision.sample(u, 2.0 * strategy - 1.0));
-                (t, 0.5 * (self.lights.pdf(t) + collision.pdf(t)))
-            }
+        let Some(collision) =
+            CollisionDensity::new(&self.segments, medium.field.extinction() * scale)
+        else {
+            return InScattered::default();
         };
-        let is_in = |segment: &&Segment| t >= segment.t[0] && t <= segment.t[1];
-        let cell = medium.majorants.cell(self.segments.iter().find(is_in)?.cell);
-        if pdf.is_nan() || pdf <= 0.0 {
-            return None;
+        let [mut strategy, u] = [0; 2].map(|_| random.next_float());
+        let range = [self.segments[0].t[0], collision.end];
+        self.lights.find(lights, ray, range);
+        let lights = &self.lights;
+        let closed_pdf = |t: f32| match lights.is_empty() {
+            true => collision.pdf(t),
+            false => 0.5 * (lights.pdf(t) + collision.pdf(t)),
+        };
+        let collides = collision.mean_probability();
+        let tracked_share = TRACKED_SHARE * collides;
+        // Stands for the density of delta tracking in the weights.
+        let tracked_pdf = collides / (range[1] - range[0]);
+        let pdf = |t: f32| (1.0 - tracked_share) * closed_pdf(t) + tracked_share * tracked_pdf;
+        let mut walk = Walk { random, emission: Vec3::ZERO, ..*walk };
+        if strategy < tracked_share {
+            self.tracker.track(medium, Tracking::Delta, std::slice::from_mut(&mut walk), |_| *ray);
+            let throughput = |t: f32| walk.weights.value * (tracked_pdf / pdf(t));
+            let point = walk
+                .collision
+                .map(|t| ScatteringPoint { p: ray.o + t * ray.d, throughput: throughput(t) });
+            return self.scattered(walk.emission * (collides / tracked_share), point);
         }
+        strategy = (strategy - tracked_share) / (1.0 - tracked_share);
+        let t = match lights.is_empty() {
+            true => collision.sample(u, strategy),
+            false => lights
+                .sample(2.0 * strategy, u)
+                .unwrap_or_else(|| collision.sample(u, 2.0 * strategy - 1.0)),
+        };
+        let (pdf, closed_pdf) = (pdf(t), closed_pdf(t));
+        let is_in = |segment: &&Segment| t >= segment.t[0] && t <= segment.t[1];
+        let Some(segment) = self.segments.iter().find(is_in).filter(|_| closed_pdf > 0.0) else {
+            return InScattered::default();
+        };
+        let cell = medium.majorants.cell(segment.cell);
         let point = (o + t * d).max(cell.min).min(cell.max);
         medium.field.evaluate(&[point], &mut self.properties);
         let MediumPoint { extinction, albedo, emission } = self.properties[0];
         if extinction == Vec3::ZERO {
-            return None;
+            return InScattered::default();
         }
-        let mut walk = Walk { segment: [walk.segment[0], t], random, ..*walk };
+        walk.segment[1] = t;
         self.tracker.track(medium, Tracking::Ratio, std::slice::from_mut(&mut walk), |_| *ray);
-        let weight = walk.weights.value * (scale / pdf);
-        self.points += u64::from(weight != Vec3::ZERO);
-        (weight != Vec3::ZERO).then(|| ScatteringPoint {
+        let weight = walk.weights.value * scale;
+        // Delta tracking adds the rest of the emission.
+        let emission_share = (1.0 - collides) / (1.0 - tracked_share);
+        let point = ScatteringPoint {
             p: ray.o + t * ray.d,
-            throughput: weight * extinction * albedo,
-            emission: weight * emission,
-        })
+            throughput: weight * extinction * albedo / pdf,
+        };
+        self.scattered(weight * emission * (emission_share / closed_pdf), Some(point))
+    }
+
+    /// Returns what comes from a ray, and counts points that scatter light.
+    fn scattered(&mut self, emission: Vec3, point: Option<ScatteringPoint>) -> InScattered {
+        let point = point.filter(|point| point.throughput != Vec3::ZERO);
+        self.points += u64::from(point.is_some());
+        InScattered { emission, point }
     }
 
     /// Returns and resets the counters. Points that scatter light count as collisions.
@@ -131,6 +175,11 @@ impl<'a> CollisionDensity<'a> {
             channels,
             end,
         })
+    }
+
+    /// Returns the probability that a ray collides, as a mean over the channels with extinction.
+    fn mean_probability(&self) -> f32 {
+        self.probability.element_sum() / self.channels
     }
 
     /// Samples a ray parameter. `channel` selects a channel.
@@ -369,7 +418,7 @@ mod tests {
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &PointOptions::default());
         let mut in_scattering = InScattering::default();
         let sample = in_scattering.sample(&scene.media[0], &walk, &ray, &tree, random());
-        assert!(sample.is_some());
+        assert!(sample.point.is_some());
         assert_eq!(in_scattering.take_counts().collisions, 1);
         assert_eq!(in_scattering.take_counts().collisions, 0);
     }

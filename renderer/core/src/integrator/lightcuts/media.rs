@@ -1,5 +1,6 @@
 //! Participating media along the paths of lightcuts.
 
+use super::in_scattering::InScattered;
 use super::lighting::ShadingPoint;
 use super::reflected_light::TIMING_INTERVAL;
 use super::worker::{LightcutsWorker, Path};
@@ -50,10 +51,10 @@ impl LightcutsWorker<'_> {
         let scene = self.scene;
         let (medium, ray) = (&scene.media[walk.medium as usize], self.rays[walk.index as usize]);
         let lights = &self.integrator.tree;
-        let Some(sample) = self.in_scattering.sample(medium, walk, &ray, lights, random) else {
-            return;
-        };
-        self.samples.add(path.sample, sample.emission);
+        let InScattered { emission, point } =
+            self.in_scattering.sample(medium, walk, &ray, lights, random);
+        self.samples.add(path.sample, emission);
+        let Some(sample) = point else { return };
         let (p, wo) = (sample.p, -ray.d.normalize());
         let frame = Frame::from_normal(wo);
         let surface = Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 };

@@ -59,8 +59,8 @@ impl ReportedCheckpoint {
     /// would write.
     ///
     /// # Errors
-    /// If a checkpoint exists and the options do not request to resume from it, or if they request
-    /// to resume from an image without exact sums that is not finished.
+    /// If a checkpoint exists and the options do not request to resume from it, if it is a folder, or
+    /// if they request to resume from an image without exact sums that is not finished.
     pub fn prepare(
         &self,
         args: &WorkArgs,
@@ -69,6 +69,12 @@ impl ReportedCheckpoint {
     ) -> Result<ResumeFrom, Error> {
         self.checkpoint.remove_temporary_files();
         let (checkpoint, image) = (self.checkpoint.path().display(), self.image.display());
+        if self.path().is_dir() {
+            return Err(Error::option(
+                format!("{checkpoint}: is a folder, but the checkpoint has this name"),
+                "rename the folder, or name another image with -o",
+            ));
+        }
         if self.checkpoint.exists() && !args.resume {
             return Err(Error::option(
                 format!("{checkpoint}: a checkpoint of an unfinished rendering exists"),
@@ -78,7 +84,7 @@ impl ReportedCheckpoint {
         if !args.resume {
             return Ok(ResumeFrom::Nothing);
         }
-        if self.checkpoint.exists() {
+        if self.checkpoint.exists() && !self.checkpoint.is_behind(&self.image) {
             console.info(&format!("resuming from {checkpoint}"));
             return Ok(ResumeFrom::Checkpoint);
         }
@@ -133,30 +139,21 @@ impl ReportedCheckpoint {
     }
 
     /// Returns the error of the last checkpoint, with what the rendering can resume from. `sums` is
-    /// the file that stores the exact sums instead, if there is one. It has more samples than an
-    /// earlier checkpoint, which is removed.
+    /// the file that stores the exact sums instead, if there is one.
     pub fn failure(&self, cause: ImageError, sums: Option<&Path>) -> Error {
         let help = match sums {
-            Some(path) => {
-                if self.path().is_file() {
-                    self.remove();
-                }
-                let (path, image) = (path.display(), self.image.display());
-                if sums == Some(&*self.image) {
-                    format!("{path} stores the samples instead: --resume continues")
-                } else {
-                    format!(
-                        "{path} stores the samples instead: rename it to {image}, and --resume \
-                         continues"
-                    )
-                }
+            Some(path) if path == self.image => {
+                format!("{} stores the samples instead: --resume continues", path.display())
             }
+            Some(path) => format!(
+                "{} stores the samples instead: rename it to {}, and --resume continues",
+                path.display(),
+                self.image.display()
+            ),
             None if self.path().is_file() => {
                 "--resume continues from the earlier checkpoint".into()
             }
-            None => {
-                "free space on the disk and render again; .exr images can store the samples".into()
-            }
+            None => "render again, to an .exr image, which can store the samples".into(),
         };
         Error::Write { cause, help }
     }
@@ -193,8 +190,7 @@ mod tests {
         assert!(help(None).contains("render again"));
         std::fs::write(checkpoint.path(), "earlier").unwrap();
         assert!(help(None).contains("the earlier checkpoint") && checkpoint.path().exists());
-        // It would be preferred to the image, which has more samples.
-        assert!(help(Some(&image)).contains("--resume") && !checkpoint.path().exists());
+        assert!(help(Some(&image)).contains("instead: --resume continues"));
         assert!(help(Some(&folder.path().join("a-1.exr"))).contains("rename it to"));
     }
 }

@@ -454,6 +454,40 @@ fn unfinished_images_store_the_samples_if_the_checkpoint_cannot_be_written() {
     interrupt("a.exr", "stores the samples instead");
     dir.lightbound("render scene.pbrt --spp 400 -o a.exr --resume").assert().success();
     dir.assert_same("whole.exr", "a.exr");
-    interrupt("a.png", "free space");
+    interrupt("a.png", "render again, to an .exr");
     assert!(dir.path("a.png").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn renderings_resume_from_the_file_with_more_samples() {
+    let dir = SceneDir::new();
+    dir.render("--spp 400 -o whole.exr");
+    let checkpoint = dir.path("a.exr.checkpoint");
+    let interrupt = |options: &str, code: i32| {
+        let args = format!("render scene.pbrt -o a.exr --checkpoint 100 --threads 1 {options}");
+        let mut running = Running::lightbound(dir.0.path(), &args);
+        running.wait_for_rendering();
+        if code == 3 {
+            std::fs::rename(&checkpoint, dir.path("earlier")).unwrap();
+            std::fs::create_dir(&checkpoint).unwrap();
+        }
+        running.signal("INT");
+        running.finish_with(code);
+    };
+    interrupt("--spp 400", 130);
+    interrupt("--spp 400 --resume", 3);
+    let resume = "render scene.pbrt --spp 400 -o a.exr --resume";
+    dir.lightbound(resume).assert().code(2).stderr(contains("is a folder"));
+    std::fs::remove_dir(&checkpoint).unwrap();
+    std::fs::copy(dir.path("earlier"), &checkpoint).unwrap();
+    dir.lightbound(resume).assert().success().stderr(contains("resuming from a.exr\n"));
+    dir.assert_same("whole.exr", "a.exr");
+    assert!(!checkpoint.exists());
+
+    // An image of another rendering is no reason to ignore the checkpoint.
+    dir.render("--spp 500 --seed 5 --keep-sums -o a.exr");
+    std::fs::copy(dir.path("earlier"), &checkpoint).unwrap();
+    dir.lightbound(resume).assert().success().stderr(contains("resuming from a.exr.checkpoint"));
+    dir.assert_same("whole.exr", "a.exr");
 }

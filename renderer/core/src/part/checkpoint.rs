@@ -168,6 +168,20 @@ impl Checkpoint {
             .map_err(|cause| source.unreadable(cause))
     }
 
+    /// Returns whether an image has exact sums of this rendering, and more samples than the
+    /// checkpoint. Then the last checkpoint could not be written.
+    pub fn is_behind(&self, image: &Path) -> bool {
+        let open = |path: &Path| {
+            let part = Part::open(path).ok()?;
+            let film = part.header.film;
+            let difference = part.difference(self.resolution, &self.settings, film, "");
+            difference.is_none().then_some(part.header)
+        };
+        let (Some(image), Some(checkpoint)) = (open(image), open(&self.path)) else { return false };
+        image.film == checkpoint.film
+            && image.stats.camera_samples > checkpoint.stats.camera_samples
+    }
+
     /// Removes the temporary files of an earlier process that was killed while it saved.
     pub fn remove_temporary_files(&self) {
         let Some(name) = self.path.file_name() else { return };

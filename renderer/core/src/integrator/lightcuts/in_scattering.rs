@@ -358,13 +358,17 @@ impl Equiangular {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::integrator::medium_testing::{assert_close, radiance, single_scattering};
+    use crate::integrator::medium_testing::{
+        assert_close, environment, radiance, single_scattering, sphere,
+    };
+    use crate::light::{AnyLight, PointLight};
     use crate::light_tree::PointOptions;
-    use crate::medium::{Cell, ChannelWeights};
+    use crate::medium::{Cell, ChannelWeights, Field};
     use crate::settings::{
         BoundMode, Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method,
     };
-    use lightbound_math::vec3;
+    use lightbound_math::sampling::hash;
+    use lightbound_math::{Aabb, vec3};
 
     fn segment(t: [f32; 2], max: f32) -> Segment {
         Segment { t, cell: Cell::default(), density: [0.0, max] }
@@ -429,6 +433,70 @@ mod tests {
         assert!(CollisionDensity::new(&segments, Vec3::ONE).is_none());
         assert!(CollisionDensity::new(&[segment([0.0, 1.0], 1.0)], Vec3::ZERO).is_none());
         assert!(CollisionDensity::new(&[], Vec3::ONE).is_none());
+    }
+
+    /// A slab whose density is 40 above z = 0.9 and 0.01 below, with one cell of majorants, and
+    /// albedo 0.5.
+    #[derive(Debug)]
+    struct DenseEnd;
+
+    impl Field for DenseEnd {
+        fn bounds(&self) -> Option<Aabb> {
+            Some(Aabb { min: Vec3::splat(-1.0), max: Vec3::ONE })
+        }
+
+        fn emits(&self) -> bool {
+            true
+        }
+
+        fn extinction(&self) -> Vec3 {
+            Vec3::ONE
+        }
+
+        fn constant_albedo(&self) -> Option<Vec3> {
+            None
+        }
+
+        fn density_bounds(&self, boxes: &[Aabb], out: &mut Vec<[f32; 2]>) {
+            out.clear();
+            out.resize(boxes.len(), [0.01, 40.0]);
+        }
+
+        fn evaluate(&self, points: &[Vec3], out: &mut Vec<MediumPoint>) {
+            out.clear();
+            out.extend(points.iter().map(|p| {
+                let extinction = Vec3::splat(if p.z > 0.9 { 40.0 } else { 0.01 });
+                MediumPoint { extinction, albedo: Vec3::splat(0.5), emission: 3.0 * extinction }
+            }));
+        }
+    }
+
+    #[test]
+    fn light_is_found_behind_thin_parts_of_dense_majorants() {
+        let random = |i: u32, seed| RandomStream::from_seed(hash(i, seed));
+        for light in [environment(1.0), AnyLight::Point(PointLight::new(Vec3::X, Vec3::ONE))] {
+            let scene = sphere(Box::new(DenseEnd), 0.0, light);
+            let tree =
+                LightTree::build(&scene.lights, scene.accel.bounds(), &PointOptions::default());
+            let ray = Ray::new(vec3(0.0, 0.0, -3.0), Vec3::Z);
+            let mut in_scattering = InScattering::default();
+            let (mut throughput, mut emission, n) = (0.0, 0.0, 20_000);
+            for i in 0..n {
+                let walk = Walk {
+                    segment: [2.0, 4.0],
+                    ..Walk::new(0, 0, ChannelWeights::new(Vec3::ONE, Vec3::ONE), random(i, 1))
+                };
+                let sample =
+                    in_scattering.sample(&scene.media[0], &walk, &ray, &tree, random(i, 2));
+                throughput += sample.point.map_or(0.0, |point| f64::from(point.throughput.x));
+                emission += f64::from(sample.emission.x);
+            }
+            // The probability of a collision.
+            let collides = 1.0 - f64::exp(-(0.01 * 1.9 + 40.0 * 0.1));
+            let (scattered, emitted) = (throughput / f64::from(n), emission / f64::from(n));
+            assert!((scattered / (0.5 * collides) - 1.0).abs() < 0.05, "{scattered} {collides}");
+            assert!((emitted / (3.0 * collides) - 1.0).abs() < 0.05, "{emitted} {collides}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ DIR/images/NAME-4s.exr or NAME-16spp.exr, and DIR/index.html is the page of
 
 /// Options of `bench`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Scene file
     pub scene: PathBuf,

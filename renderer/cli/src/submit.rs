@@ -39,7 +39,7 @@ pub enum Command {
 
 /// What to render.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Scene file
     pub scene: PathBuf,
@@ -63,7 +63,7 @@ pub struct Args {
 
 /// What to render with Slurm.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct SlurmArgs {
     #[command(flatten)]
     job: Args,

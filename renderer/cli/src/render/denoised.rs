@@ -1,6 +1,7 @@
 //! The option `--denoise`: a denoised image beside the image.
 
-use super::{ImageFile, RenderJob};
+use super::image_file::ImageFile;
+use super::job::RenderJob;
 use crate::Error;
 use crate::denoise::{denoise, denoise_file, denoised_name};
 use crate::output::{ImageFormat, OutputFile};

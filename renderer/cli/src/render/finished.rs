@@ -1,6 +1,6 @@
 //! Whether a file is the finished image of a rendering, although it contains no exact sums.
 
-use super::RenderJob;
+use super::job::RenderJob;
 use super::result::{attributes, sample_counts};
 use super::work::noise_checks;
 use lightbound::film::FilmOptions;

@@ -1,8 +1,9 @@
 //! The result of a rendering: image, messages, attributes and statistics.
 
+use super::job::RenderJob;
 use super::layers::LayerName;
 use super::work::{Ending, WorkOutcome};
-use super::{Args, RenderJob, lightcuts, path};
+use super::{Args, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::memory;
 use crate::output::ImageFormat;

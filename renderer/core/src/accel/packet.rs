@@ -16,7 +16,7 @@ use super::tree::{
 };
 use super::triangles::{RayFrame, TriangleBlock, axes, longest_axis};
 use crate::geometry::watertight::{FloatLanes, TriangleTest, to_ray_frame};
-use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16, mask32x16};
+use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16};
 use lightbound_math::{Ray, vec3};
 
 /// Maximum number of rays in a packet.
@@ -325,23 +325,21 @@ impl<'a, S: Simd> Packet<'a, S> {
         let inverse = FloatPacket::splat(self.simd, 1.0) / det;
         let t = t_det * inverse;
         let inside = t.simd_ge(self.tmin) & t.simd_le(end) & !det.simd_eq(0.0);
-        let mask = (inside & !outside).to_bitmask() as u32 & lanes;
+        let mask = inside.to_bitmask() as u32 & !outside & lanes;
         PacketHits { mask, t, u: v * inverse, v: w * inverse }
     }
 }
 
 impl<S: Simd> FloatLanes for FloatPacket<S> {
-    type Mask = mask32x16<S>;
-
     #[inline(always)]
     fn any_zero([a, b, c]: [Self; 3]) -> u32 {
         (a.simd_eq(0.0) | b.simd_eq(0.0) | c.simd_eq(0.0)).to_bitmask() as u32
     }
 
     #[inline(always)]
-    fn signs_differ([a, b, c]: [Self; 3]) -> mask32x16<S> {
+    fn signs_differ([a, b, c]: [Self; 3]) -> u32 {
         let (min, max) = (a.min(b).min(c), a.max(b).max(c));
-        min.simd_lt(0.0) & max.simd_gt(0.0)
+        (min.simd_lt(0.0) & max.simd_gt(0.0)).to_bitmask() as u32
     }
 
     #[inline(always)]

@@ -117,7 +117,7 @@ impl RayFrame {
         let t = t_det * inverse;
         let inside = t.cmpge(self.tmin) & t.cmple(Vec4::splat(tmax)) & det.cmpne(Vec4::ZERO);
         BlockHits {
-            mask: inside.bitmask() & !outside.bitmask(),
+            mask: inside.bitmask() & !outside,
             t: t.to_array(),
             u: (v * inverse).to_array(),
             v: (w * inverse).to_array(),

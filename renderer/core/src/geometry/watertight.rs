@@ -10,7 +10,7 @@
 //! Lanes may differ in their triangles, their rays or both. Callers choose the axes and the shear,
 //! and divide by the determinant.
 
-use glam::{BVec4A, Vec4};
+use glam::Vec4;
 use lightbound_math::{Ray, Vec3};
 use std::ops::{Add, Mul, Sub};
 
@@ -18,14 +18,12 @@ use std::ops::{Add, Mul, Sub};
 pub(crate) trait FloatLanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
-    /// A mask of lanes.
-    type Mask;
-
     /// Returns a bit mask of the lanes in which any of the values is zero.
     fn any_zero(values: [Self; 3]) -> u32;
 
-    /// Returns the lanes in which one of the values is negative and another is positive.
-    fn signs_differ(values: [Self; 3]) -> Self::Mask;
+    /// Returns a bit mask of the lanes in which one of the values is negative and another is
+    /// positive.
+    fn signs_differ(values: [Self; 3]) -> u32;
 
     /// Returns the value of a lane.
     fn get(&self, lane: usize) -> f32;
@@ -35,16 +33,14 @@ pub(crate) trait FloatLanes:
 }
 
 impl FloatLanes for f32 {
-    type Mask = bool;
-
     #[inline(always)]
     fn any_zero(values: [f32; 3]) -> u32 {
         u32::from(values.contains(&0.0))
     }
 
     #[inline(always)]
-    fn signs_differ([a, b, c]: [f32; 3]) -> bool {
-        (a < 0.0 || b < 0.0 || c < 0.0) && (a > 0.0 || b > 0.0 || c > 0.0)
+    fn signs_differ([a, b, c]: [f32; 3]) -> u32 {
+        u32::from((a < 0.0 || b < 0.0 || c < 0.0) && (a > 0.0 || b > 0.0 || c > 0.0))
     }
 
     #[inline(always)]
@@ -59,17 +55,15 @@ impl FloatLanes for f32 {
 }
 
 impl FloatLanes for Vec4 {
-    type Mask = BVec4A;
-
     #[inline(always)]
     fn any_zero([a, b, c]: [Vec4; 3]) -> u32 {
         (a.cmpeq(Vec4::ZERO) | b.cmpeq(Vec4::ZERO) | c.cmpeq(Vec4::ZERO)).bitmask()
     }
 
     #[inline(always)]
-    fn signs_differ([a, b, c]: [Vec4; 3]) -> BVec4A {
+    fn signs_differ([a, b, c]: [Vec4; 3]) -> u32 {
         let (min, max) = (a.min(b).min(c), a.max(b).max(c));
-        min.cmplt(Vec4::ZERO) & max.cmpgt(Vec4::ZERO)
+        (min.cmplt(Vec4::ZERO) & max.cmpgt(Vec4::ZERO)).bitmask()
     }
 
     #[inline(always)]
@@ -113,8 +107,8 @@ pub(crate) struct TriangleTest<F: FloatLanes> {
     pub det: F,
     /// Ray parameter times `det`.
     pub t_det: F,
-    /// The lanes in which the ray misses the triangle.
-    pub outside: F::Mask,
+    /// Bit mask of the lanes in which the ray misses the triangle.
+    pub outside: u32,
 }
 
 impl<F: FloatLanes> TriangleTest<F> {
@@ -123,16 +117,20 @@ impl<F: FloatLanes> TriangleTest<F> {
     #[inline(always)]
     pub(crate) fn new([a, b, c]: &[[F; 3]; 3], lanes: u32) -> TriangleTest<F> {
         let mut weights = [edge(b, c), edge(c, a), edge(a, b)];
-        let on_edges = F::any_zero(weights) & lanes;
+        let mut outside = F::signs_differ(weights);
+        // Two nonzero signs suffice for a miss. Rays that pass the slivers at the poles of spheres
+        // have a zero and two opposite values.
+        let on_edges = F::any_zero(weights) & lanes & !outside;
         if on_edges != 0 {
             recompute_edges(&mut weights, on_edges, a, b, c);
+            outside = F::signs_differ(weights);
         }
         let [u, v, w] = weights;
         TriangleTest {
             weights,
             det: u + v + w,
             t_det: u * a[2] + v * b[2] + w * c[2],
-            outside: F::signs_differ(weights),
+            outside,
         }
     }
 }
@@ -200,7 +198,7 @@ impl RayTest {
     pub fn intersect(&self, vertices: &[[f32; 3]; 3]) -> Option<[f32; 3]> {
         let TriangleTest { weights: [_, v, w], det, t_det, outside } =
             TriangleTest::new(vertices, 1);
-        (!outside).then(|| [t_det / det, v / det, w / det])
+        (outside == 0).then(|| [t_det / det, v / det, w / det])
     }
 }
 
@@ -245,8 +243,8 @@ mod tests {
                         simd.t_det[lane]
                     ])
                 );
-                assert_eq!(scalar.outside, simd.outside.test(lane));
-                inside += u32::from(!scalar.outside);
+                assert_eq!(scalar.outside, simd.outside >> lane & 1);
+                inside += 1 - scalar.outside;
                 on_edges += u32::from([u, v, w].contains(&0.0));
             }
         }

@@ -188,7 +188,7 @@ pub struct LightcutsSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VirtualLightSettings {
     /// Number of paths from the lights, at least 1. A path leaves a virtual light at each surface
-    /// that it hits.
+    /// that it hits, and where a medium scatters it.
     pub paths: u32,
     /// Distance in scene units below which the light of a virtual light does not increase; positive.
     /// `None` selects one by the number of virtual lights.

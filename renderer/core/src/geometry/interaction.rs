@@ -7,7 +7,7 @@ use super::mesh::{DEFAULT_UVS, NO_NORMALS, TriangleVertices};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
 use crate::texture::Lookup;
 use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Ray, Vec2, Vec3};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Ray, Vec3};
 
 /// A surface hit by a ray, with the direction to the ray's origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -180,8 +180,7 @@ impl InteractionColumns {
     /// Sets a lane to a point in a medium with a ray in direction `d`: the shading normal is −d, and
     /// rays leave it without an offset.
     pub fn set_medium_point(&mut self, lane: usize, p: Vec3, d: Vec3) {
-        let frame = Frame::from_normal(-d.normalize());
-        let surface = Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 };
+        let surface = Surface::in_medium(p, d);
         self.set(lane, SurfaceInteraction { surface, wo: Vec3::Z });
     }
 

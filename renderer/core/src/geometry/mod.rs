@@ -317,6 +317,13 @@ impl Surface {
         }
     }
 
+    /// Returns a point of a medium, which a ray in direction `d` reaches, as a surface. It has no
+    /// geometric normal, and the frame is around the direction back along the ray.
+    pub fn in_medium(p: Vec3, d: Vec3) -> Surface {
+        let frame = Frame::from_normal(-d.normalize());
+        Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 }
+    }
+
     /// Returns the origin for a ray towards `d`: the position, offset from the surface by its
     /// rounding error.
     ///

@@ -126,12 +126,7 @@ impl<F: FloatLanes> TriangleTest<F> {
             outside = F::signs_differ(weights);
         }
         let [u, v, w] = weights;
-        TriangleTest {
-            weights,
-            det: u + v + w,
-            t_det: u * a[2] + v * b[2] + w * c[2],
-            outside,
-        }
+        TriangleTest { weights, det: u + v + w, t_det: u * a[2] + v * b[2] + w * c[2], outside }
     }
 }
 

@@ -163,6 +163,35 @@ pub(super) fn medium_beyond(scene: &Scene, hit: &Hit, d: Vec3, medium: u32) -> u
     }
 }
 
+/// Returns the medium at the origin of a ray, as in [`Walk::medium`]: that in front of the first
+/// surface on its way that separates media, or `outer` if there is none.
+pub(super) fn medium_at_origin(scene: &Scene, mut ray: Ray, outer: u32) -> u32 {
+    loop {
+        let hit = scene.accel.intersect(&ray);
+        if hit.is_miss() {
+            return outer;
+        }
+        if let Some(media) = &scene.geometry.primitives[hit.primitive as usize].media {
+            let ng = scene.geometry.geometric_normal(&hit, ray.d);
+            return medium_index(media.on_side(ng, -ray.d));
+        }
+        ray.tmin = hit.t.next_up();
+    }
+}
+
+/// Returns the medium beyond all surfaces on the way of a ray, as in [`Walk::medium`]. `medium` is
+/// that at its origin.
+pub(super) fn medium_at_infinity(scene: &Scene, mut ray: Ray, mut medium: u32) -> u32 {
+    loop {
+        let hit = scene.accel.intersect(&ray);
+        if hit.is_miss() {
+            return medium;
+        }
+        medium = medium_beyond(scene, &hit, ray.d, medium);
+        ray.tmin = hit.t.next_up();
+    }
+}
+
 /// Returns the media on the sides of a surface; `medium` is that around the ray, as in
 /// [`Walk::medium`].
 pub(super) fn media_around(scene: &Scene, hit: &Hit, medium: u32) -> MediumInterface {
@@ -181,4 +210,48 @@ pub(super) fn medium_index(medium: Option<u32>) -> u32 {
 /// Returns the mean over the channels.
 pub(super) fn mean(v: Vec3) -> f32 {
     v.element_sum() * (1.0 / 3.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SceneBuilder;
+    use crate::camera::Camera;
+    use crate::geometry::{Shape, Sphere};
+    use crate::material::library;
+    use crate::medium::{Homogeneous, MediumPoint};
+    use lightbound_math::{Transform, vec3};
+
+    /// Concentric spheres around the origin: medium 0 within radius 1, an opaque surface of radius
+    /// 0.5 that separates no media, and medium 1 outside of radius 1.
+    fn spheres() -> Scene {
+        let mut builder = SceneBuilder::new();
+        let text = library::find("henyey_greenstein").expect("the library has it").text;
+        let media = ["inside", "outside"].map(|name| {
+            let field = Box::new(Homogeneous(MediumPoint::default()));
+            let phase = ("henyey_greenstein.wgsl", text, &[("g", &[0.0][..])][..]);
+            builder.add_medium(name, Transform::IDENTITY, field, phase).unwrap()
+        });
+        let sphere = |radius| Shape::Sphere(Sphere::full(&Transform::IDENTITY, radius).unwrap());
+        builder.add_medium_boundary(sphere(1.0), None, Some(media[0]), Some(media[1]));
+        let text = library::find("diffuse").expect("the library has it").text;
+        let material = builder.add_shader("diffuse.wgsl", text, &[("kd", &[0.5; 3])]).unwrap();
+        builder.add_shape(sphere(0.5), material);
+        let camera = Camera::look_at(vec3(0.0, 0.0, -3.0), Vec3::ZERO, Vec3::Y, 1.0, (2, 2));
+        builder.build(camera).unwrap()
+    }
+
+    #[test]
+    fn media_at_the_ends_of_rays_follow_from_the_boundaries_on_their_way() {
+        let scene = spheres();
+        let at_origin = |z: f32, d: Vec3| medium_at_origin(&scene, Ray::new(z * Vec3::Z, d), 7);
+        assert_eq!(at_origin(0.7, Vec3::Z), 0);
+        assert_eq!(at_origin(0.7, -Vec3::Z), 0, "behind the opaque sphere");
+        assert_eq!(at_origin(1.5, -Vec3::Z), 1);
+        assert_eq!(at_origin(1.5, Vec3::Z), 7, "no boundary");
+        let at_infinity = |z: f32, d: Vec3| medium_at_infinity(&scene, Ray::new(z * Vec3::Z, d), 0);
+        assert_eq!(at_infinity(0.7, Vec3::Z), 1);
+        assert_eq!(at_infinity(0.7, -Vec3::Z), 1, "behind the opaque sphere");
+        assert_eq!(at_infinity(1.5, Vec3::Z), 0, "no boundary");
+    }
 }

@@ -127,6 +127,51 @@ fn indirect_light_matches_the_path_tracer() {
     );
 }
 
+/// Smoke in the room.
+const SMOKE: &str = r#"
+MakeNamedMedium "smoke" "string type" "homogeneous" "float g" 0.4
+    "rgb sigma_s" [2 3 4] "rgb sigma_a" [0.5 0.5 0.2]
+AttributeBegin Translate -0.2 -0.1 -0.3 MediumInterface "smoke" "" Material "interface"
+Shape "sphere" "float radius" 0.5 AttributeEnd
+"#;
+
+/// Haze everywhere. No light from the sky gets through.
+const HAZE: &str = r#"
+MakeNamedMedium "haze" "string type" "homogeneous" "float g" -0.3
+    "rgb sigma_s" [0.4 0.5 0.6] "rgb sigma_a" [0.05 0.05 0.02]
+MediumInterface "haze" "haze"
+"#;
+
+#[test]
+fn indirect_light_in_smoke_matches_the_path_tracer() {
+    let smoke = |integrator: &str, spp| scene(integrator, spp) + SMOKE;
+    let reference = render_text(&smoke("\"volpath\"", 4096), &Overrides::default(), 2);
+    let direct = render_text(&smoke("\"lightcuts\"", 16), &overrides(0, with_error(0.05)), 2);
+    assert!(mean(&direct) < 0.75 * mean(&reference), "expected indirect light");
+    let checked = LightcutsOverrides { check_bounds: true, ..with_error(0.05) };
+    // Stochastic cuts of whole pixels have more noise.
+    for (light_paths, spp, settings, noise) in [
+        (100_000, 8, checked, NOISE),
+        (200_000, 256, stochastic(1, 128), NOISE),
+        (100_000, 128, stochastic(8, 1024), 2.0 * NOISE),
+    ] {
+        let overrides = overrides(light_paths, settings);
+        let rendered =
+            render_with_stats(&load_scene(&smoke("\"lightcuts\"", spp), &[], &overrides), 2);
+        assert_close(&rendered.image, &reference, [0.015, noise]);
+        assert_eq!(rendered.counts.cuts.violations, 0);
+    }
+}
+
+#[test]
+fn indirect_light_in_haze_matches_the_path_tracer() {
+    let sky = "LightSource \"infinite\" \"rgb L\" [0.4 0.6 1]";
+    let haze = |integrator: &str, spp| HAZE.to_string() + &scene(integrator, spp).replace(sky, "");
+    let reference = render_text(&haze("\"volpath\"", 4096), &Overrides::default(), 2);
+    let image = render_text(&haze("\"lightcuts\"", 64), &overrides(100_000, stochastic(1, 128)), 2);
+    assert_close(&image, &reference, [0.015, NOISE]);
+}
+
 /// Stochastic cuts of whole pixels have more noise, since bounds on virtual lights close to gather
 /// points are large.
 #[test]
@@ -151,6 +196,23 @@ fn rays_compensate_for_clamping() {
     assert_close(&clamped(0.8, false), &reference, [0.01, 0.05]);
     let without = [0.2, 0.8].map(|distance| mean(&clamped(distance, true)) / mean(&reference));
     assert!(without[1] < 0.9 && without[0] < 0.995, "{without:?}");
+}
+
+#[test]
+fn rays_compensate_for_clamping_in_smoke() {
+    let clamped = |clamp_distance: f32, no_compensation: bool| {
+        let settings = LightcutsOverrides {
+            clamp_distance: Some(clamp_distance),
+            no_compensation,
+            ..stochastic(1, 64)
+        };
+        let text = scene("\"lightcuts\"", 128) + SMOKE;
+        render_text(&text, &overrides(20_000, settings), 2)
+    };
+    let reference = clamped(0.2, false);
+    assert_close(&clamped(0.8, false), &reference, [0.03, NOISE]);
+    let ratio = mean(&clamped(0.8, true)) / mean(&reference);
+    assert!(ratio < 0.8, "{ratio}");
 }
 
 #[test]

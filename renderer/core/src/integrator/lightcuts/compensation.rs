@@ -1,8 +1,9 @@
 //! Compensation for clamped virtual lights (Kollig and Keller 2004): rays that find the light lost
 //! to clamping. Without compensation, a few of them measure how much was lost.
 
-use super::vertex::PathVertex;
+use super::vertex::{DirectionSample, MediumVertex, PathVertex};
 use super::worker::{LightcutsWorker, Path};
+use crate::integrator::medium_rays::medium_beyond;
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
@@ -30,49 +31,85 @@ impl LightcutsWorker<'_> {
         u: Vec2,
         depth: u32,
     ) {
-        let Some(indirect) = &self.integrator.indirect else { return };
-        if !self.has_virtual_lights(path, depth) {
-            return;
-        }
-        let is_measured = || hash(path.key.hash(), depth).is_multiple_of(MEASUREMENT_INTERVAL);
-        if !(indirect.compensation || path.is_measurement || is_measured()) {
-            return;
-        }
+        let Some(mut path) = self.compensating_path(path, depth) else { return };
         let needs = instance.needs();
         let material = (instance, path.nm);
         let sample = vertex.sample_direction(&mut self.shading, self.scene, material, needs, u);
         let d = vertex.to_world(self.scene, instance, sample.wi);
-        let mut throughput = path.throughput * sample.s / sample.pdf;
-        let mut is_measurement = path.is_measurement;
-        if !indirect.compensation && !is_measurement {
-            is_measurement = true;
-            throughput *= MEASUREMENT_INTERVAL as f32;
-        }
         if self.has_soft_terminator() {
-            throughput *= soft_factor(d, vertex.surface.frame.n, vertex.surface.ng);
+            path.throughput *= soft_factor(d, vertex.surface.frame.n, vertex.surface.ng);
         }
+        path.medium = medium_beyond(self.scene, vertex.hit, d, path.medium);
+        let origin = vertex.surface.offset_ray_origin(d);
+        self.add_compensating_ray(
+            &sample,
+            Ray { time: vertex.hit.time, ..Ray::new(origin, d) },
+            path,
+        );
+    }
+
+    /// The same for a path that ends in a medium, `path.medium`.
+    pub(super) fn compensate_in_medium(
+        &mut self,
+        vertex: &MediumVertex<'_>,
+        path: &Path,
+        (time, u): (f32, Vec2),
+        depth: u32,
+    ) {
+        let Some(path) = self.compensating_path(path, depth) else { return };
+        let sample = vertex.sample_direction(&mut self.shading, self.scene, u);
+        let d = vertex.surface.frame.to_world(sample.wi);
+        self.add_compensating_ray(&sample, Ray { time, ..Ray::new(vertex.surface.p, d) }, path);
+    }
+
+    /// Returns the continuation of a path by a ray that finds or measures the light lost to clamping,
+    /// without the weight of the direction; `None` if there is none.
+    fn compensating_path(&self, path: &Path, depth: u32) -> Option<Path> {
+        let indirect = self.integrator.indirect.as_ref()?;
+        if !self.has_virtual_lights(path, depth) {
+            return None;
+        }
+        let path = Path { compensations: path.compensations + 1, ..*path };
+        if indirect.compensation || path.is_measurement {
+            return Some(path);
+        }
+        hash(path.key.hash(), depth).is_multiple_of(MEASUREMENT_INTERVAL).then(|| Path {
+            throughput: path.throughput * MEASUREMENT_INTERVAL as f32,
+            is_measurement: true,
+            ..path
+        })
+    }
+
+    /// Adds the ray in a sampled direction, with the clamp distance as its length.
+    fn add_compensating_ray(&mut self, sample: &DirectionSample, ray: Ray, path: Path) {
+        let Some(indirect) = &self.integrator.indirect else { return };
+        let throughput = path.throughput * sample.s / sample.pdf;
         if sample.pdf <= 0.0 || throughput == Vec3::ZERO {
             return;
         }
-        let origin = vertex.surface.offset_ray_origin(d);
-        let (time, tmax) = (vertex.hit.time, indirect.clamp_distance);
-        self.next_rays.push(Ray { time, tmax, ..Ray::new(origin, d) });
-        let compensations = path.compensations + 1;
-        self.next_paths.push(Path { throughput, compensations, is_measurement, ..*path });
+        self.next_rays.push(Ray { tmax: indirect.clamp_distance, ..ray });
+        self.next_paths.push(Path { throughput, ..path });
+    }
+
+    /// Returns the share of the light of points at a distance that clamping takes away.
+    pub(super) fn clamped_share(&self, distance: f32) -> f32 {
+        let indirect = self.integrator.indirect.as_ref();
+        indirect.map_or(0.0, |indirect| {
+            let ratio = distance / indirect.clamp_distance;
+            1.0 - ratio * ratio
+        })
     }
 
     /// Adds the light of a surface that a compensating ray hits.
     pub(super) fn process_compensation(&mut self, index: usize, depth: u32) {
         let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
-        let Some(indirect) = self.integrator.indirect.as_ref().filter(|_| !hit.is_miss()) else {
+        if hit.is_miss() {
             return;
-        };
+        }
         let mut surface = scene.geometry.surface(&hit, ray.d);
-        // The share that clamping takes away. It is the probability that the path survives.
-        let ratio = surface.p.distance(ray.o) / indirect.clamp_distance;
         let [mut lobe_u, u, v, roulette_u] = self.samples.sampler.get4(path.key, 2 * depth + 2);
-        if roulette_u >= 1.0 - ratio * ratio {
+        if roulette_u >= self.clamped_share(surface.p.distance(ray.o)) {
             return;
         }
         let material = resolve_mix(scene, &hit, ray.d, &mut lobe_u);

@@ -3,7 +3,6 @@
 use super::virtual_lights::{self, TraceOptions, VirtualMaterials};
 use crate::integrator::IntegratorError;
 use crate::integrator::material_bound::MaterialBounds;
-use crate::integrator::medium_rays::has_media;
 use crate::light_tree::{LightTree, MAX_VIRTUAL_LIGHTS};
 use crate::scene::Scene;
 use crate::settings::{ShadowTerminator, VirtualLightSettings};
@@ -22,10 +21,11 @@ pub(super) struct Indirect {
 const LIGHT_PATH_SEED: u32 = 0x11_9857;
 
 impl Indirect {
-    /// Traces virtual lights, and adds them to the tree. Their paths hit up to `max_events` surfaces.
+    /// Traces virtual lights, and adds them to the tree. Their paths have up to `max_events`
+    /// vertices.
     ///
     /// # Errors
-    /// If the scene has media, or there are too many virtual lights.
+    /// If there are too many virtual lights.
     pub(super) fn new(
         scene: &Scene,
         tree: &mut LightTree,
@@ -33,12 +33,6 @@ impl Indirect {
         settings: &VirtualLightSettings,
         (max_events, shadow_terminator): (u32, ShadowTerminator),
     ) -> Result<Indirect, IntegratorError> {
-        if has_media(scene) {
-            let message = "lightcuts has no indirect light in scenes with participating media, \
-                           such as glass that absorbs; leave out the paths from lights \
-                           (--light-paths, or \"lightpaths\"), or use the integrator volpath";
-            return Err(IntegratorError(message.to_string()));
-        }
         let clamp_distance = clamp_distance(scene, settings);
         let options = TraceOptions {
             paths: settings.paths,
@@ -49,7 +43,7 @@ impl Indirect {
         let Some((lights, materials)) = virtual_lights::trace(scene, tree, materials, &options)
         else {
             let message = format!(
-                "the paths from lights hit more surfaces than lightcuts can use, at most \
+                "the paths from lights leave more virtual lights than lightcuts can use, at most \
                  {MAX_VIRTUAL_LIGHTS}; trace fewer paths"
             );
             return Err(IntegratorError(message));

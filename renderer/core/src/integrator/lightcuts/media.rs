@@ -3,11 +3,11 @@
 use super::in_scattering::InScattered;
 use super::lighting::ShadingPoint;
 use super::reflected_light::TIMING_INTERVAL;
+use super::vertex::MediumVertex;
 use super::worker::{LightcutsWorker, Path};
-use crate::geometry::Surface;
 use crate::medium::{ChannelWeights, MediumInterface, Tracking, Walk};
 use lightbound_math::sampling::{RandomStream, hash};
-use lightbound_math::{Frame, Vec2, Vec3, Viewpoint};
+use lightbound_math::{Vec3, Viewpoint, vec2};
 use std::time::Instant;
 
 /// First sets of sampler dimensions in media, beyond those of any scattering event: for the
@@ -36,9 +36,9 @@ impl LightcutsWorker<'_> {
             (path.throughput, path.medium) = (weights.value, *medium);
         }
         let mut crossings = std::mem::take(&mut self.crossings);
-        if depth < self.integrator.max_depth {
-            for walk in &crossings {
-                let path = self.paths[walk.index as usize];
+        for walk in &crossings {
+            let path = self.paths[walk.index as usize];
+            if depth < self.integrator.max_depth || path.compensations > 0 {
                 self.add_in_scattering(walk, &path, depth, random(&path, SCATTERING_SETS));
             }
         }
@@ -46,41 +46,43 @@ impl LightcutsWorker<'_> {
         self.crossings = crossings;
     }
 
-    /// Adds the light that a medium scatters or emits towards the start of a ray.
+    /// Adds the light that a medium scatters or emits towards the start of a ray; for a ray that
+    /// compensates for clamping, the scattered light that clamping takes away.
     fn add_in_scattering(&mut self, walk: &Walk, path: &Path, depth: u32, random: RandomStream) {
         let scene = self.scene;
         let (medium, ray) = (&scene.media[walk.medium as usize], self.rays[walk.index as usize]);
         let lights = &self.integrator.tree;
         let InScattered { emission, point } =
             self.in_scattering.sample(medium, walk, &ray, lights, random);
-        self.samples.add(path.sample, emission);
+        let compensates = path.compensations > 0;
+        if !compensates {
+            self.samples.add(path.sample, emission);
+        }
         let Some(sample) = point else { return };
-        let (p, wo) = (sample.p, -ray.d.normalize());
-        let frame = Frame::from_normal(wo);
-        let surface = Surface { p, ng: Vec3::ZERO, frame, uv: Vec2::ZERO, offset: 0.0 };
+        let seed = hash(hash(path.key.hash(), depth), 1);
+        let mut random = RandomStream::from_seed(hash(seed, 1));
+        let [roulette_u, u, v] = [0; 3].map(|_| random.next_float());
+        if compensates && roulette_u >= self.clamped_share(sample.p.distance(ray.o)) {
+            return;
+        }
+        let vertex = MediumVertex::new(scene, walk.medium, sample.p, ray.d);
         let around = MediumInterface { inside: Some(walk.medium), outside: Some(walk.medium) };
         let point = ShadingPoint {
-            surface,
-            view: Viewpoint::new(p, &frame, 1.0),
+            surface: vertex.surface,
+            view: Viewpoint::new(sample.p, &vertex.surface.frame, 1.0),
             both_sides: true,
             media: around,
-            seed: hash(hash(path.key.hash(), depth), 1),
+            seed,
             time: ray.time,
             has_soft_terminator: false,
-            has_virtual_lights: false,
+            has_virtual_lights: self.has_virtual_lights(path, depth),
             is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
         };
         self.cuts += 1;
         let started = point.is_timed.then(Instant::now);
-        let origin = scene.geometry.origin.as_vec3();
-        self.lighting.material.begin(
-            (&medium.phase, None),
-            surface.lookup(),
-            wo,
-            || [p + origin, medium.transform.inverse().point(p)],
-            Vec3::Z,
-        );
-        let path = Path { throughput: sample.throughput, ..*path };
+        vertex.begin(&mut self.lighting.material, Vec3::Z);
+        let path = Path { throughput: sample.throughput, medium: walk.medium, ..*path };
         self.add_cut(&point, &path, depth, started);
+        self.compensate_in_medium(&vertex, &path, (ray.time, vec2(u, v)), depth);
     }
 }

@@ -1,10 +1,12 @@
-//! Vertices of paths on surfaces with a shader.
+//! Vertices of paths: points on surfaces with a shader, and points of media.
 
 use crate::geometry::{Hit, Surface};
+use crate::integrator::material_bound::BoundEvaluator;
 use crate::integrator::shading::{BsdfColumns, ShadingBuffers};
 use crate::material::ShaderInstance;
+use crate::medium::Medium;
 use crate::scene::Scene;
-use crate::texture::LookupNeeds;
+use crate::texture::{Lookup, LookupNeeds};
 use lightbound_math::{Columns, Vec2, Vec3};
 use lightbound_shader::SurfaceSides;
 
@@ -56,12 +58,85 @@ impl PathVertex<'_> {
     ) -> DirectionSample {
         let binding = &scene.shaders[instance.shader as usize];
         let (_, wo) = self.mirrored(binding.program.sides == SurfaceSides::Both);
-        let positions = || scene.geometry.shader_positions(self.hit, self.surface.p);
+        let point = SampledPoint {
+            n: self.surface.frame.n,
+            wo,
+            lookup: || scene.lookup(self.hit, self.d, self.surface, needs),
+            positions: || scene.geometry.shader_positions(self.hit, self.surface.p),
+        };
+        point.sample(shading, scene, (instance, nm), u)
+    }
+}
+
+/// A vertex of a path in a medium.
+pub(super) struct MediumVertex<'a> {
+    /// See [`Surface::in_medium`].
+    pub surface: Surface,
+    medium: &'a Medium,
+    /// See [`Geometry::shader_positions`](crate::geometry::Geometry::shader_positions).
+    positions: [Vec3; 2],
+}
+
+impl<'a> MediumVertex<'a> {
+    /// Creates the vertex at `p`, which a ray in direction `d` reaches.
+    pub fn new(scene: &'a Scene, medium: u32, p: Vec3, d: Vec3) -> MediumVertex<'a> {
+        let medium = &scene.media[medium as usize];
+        let object = medium.transform.inverse().point(p);
+        let positions = [p + scene.geometry.origin.as_vec3(), object];
+        MediumVertex { surface: Surface::in_medium(p, d), medium, positions }
+    }
+
+    /// Returns the phase function.
+    pub fn phase(&self) -> &'a ShaderInstance {
+        &self.medium.phase
+    }
+
+    /// Sets the phase function as the material of an evaluator. `wo` is [`Vec3::Z`], or that
+    /// rounded.
+    pub fn begin(&self, material: &mut BoundEvaluator<'_>, wo: Vec3) {
+        let n = self.surface.frame.n;
+        let phase = (self.phase(), None);
+        material.begin(phase, self.surface.lookup(), n, || self.positions, wo);
+    }
+
+    /// Samples a direction by the phase function. It is in the frame of the surface.
+    pub fn sample_direction<'s>(
+        &self,
+        shading: &mut ShadingBuffers<'s>,
+        scene: &'s Scene,
+        u: Vec2,
+    ) -> DirectionSample {
+        let point = SampledPoint {
+            n: self.surface.frame.n,
+            wo: Vec3::Z,
+            lookup: || self.surface.lookup(),
+            positions: || self.positions,
+        };
+        point.sample(shading, scene, (self.phase(), None), u)
+    }
+}
+
+/// A point at which a shader samples a direction.
+struct SampledPoint<L, P> {
+    n: Vec3,
+    wo: Vec3,
+    lookup: L,
+    positions: P,
+}
+
+impl<'l, L: FnOnce() -> Lookup<'l>, P: FnOnce() -> [Vec3; 2]> SampledPoint<L, P> {
+    fn sample<'s>(
+        self,
+        shading: &mut ShadingBuffers<'s>,
+        scene: &'s Scene,
+        material: (&ShaderInstance, Option<f32>),
+        u: Vec2,
+    ) -> DirectionSample {
+        let binding = &scene.shaders[material.0.shader as usize];
         let mut batch = shading.begin(binding, 1);
         let Columns([u, v]) = Columns::splat(u.into());
-        batch.set_points(0, [&u, &v], &Columns::splat(wo.into()));
-        let lookup = || scene.lookup(self.hit, self.d, self.surface, needs);
-        batch.set_material(0, (instance, nm), lookup, self.surface.frame.n, positions);
+        batch.set_points(0, [&u, &v], &Columns::splat(self.wo.into()));
+        batch.set_material(0, material, self.lookup, self.n, self.positions);
         let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::default());
         batch.set_up().sample().directions(0, &mut wi, &mut bsdf);
         DirectionSample { wi: wi.get(0), s: bsdf.s.get(0), pdf: bsdf.pdf[0] }

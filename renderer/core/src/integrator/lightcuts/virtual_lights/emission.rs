@@ -34,6 +34,13 @@ pub(super) struct EmittedRay {
     source: LightPoint,
 }
 
+impl EmittedRay {
+    /// Returns whether the light comes from far away.
+    pub fn is_distant(&self) -> bool {
+        self.source.emission == Emission::Distant
+    }
+}
+
 impl<'a> EmissionSampler<'a> {
     /// `bounds` is the bounding box of the scene's surfaces. `None` if no light emits.
     pub fn new(

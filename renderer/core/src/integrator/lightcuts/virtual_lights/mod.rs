@@ -2,12 +2,13 @@
 //! light of many points, which become leaves of the light tree.
 //!
 //! Paths from the lights (`trace`, whose first rays `emission` samples) leave a virtual light at
-//! each surface with a shader. It emits what the material scatters of the arriving power Φ, with the
-//! intensity Φ · s(ω): the shader is evaluated for each direction, so glossy materials are right.
+//! each surface with a shader, and at each collision in a medium (`media`). It emits what the
+//! material scatters of the arriving power Φ, with the intensity Φ · s(ω): the shader is evaluated
+//! for each direction, so glossy materials are right. The material of a medium is its phase function.
 //! Clusters use bounds on s, which the bounding shader computes for steps of the cosine.
 //!
 //! **Clamping.** Light does not increase at distances below the clamp distance r. What this takes
-//! away at distance d, a share 1 − d²/r² of the light of surfaces closer than r, is what rays of
+//! away at distance d, a share 1 − d²/r² of the light of points closer than r, is what rays of
 //! length r from the receiving point find (Kollig & Keller 2004, *Illumination in the Presence of
 //! Weak Singularities*). These rays compensate for clamping, with noise, which error bounds of cuts do
 //! not include. Only light that arrived at a virtual light through mirrors or glass alone is lost:
@@ -19,6 +20,7 @@
 
 mod emission;
 mod material_table;
+mod media;
 mod trace;
 
 use crate::geometry::Surface;

@@ -1,11 +1,13 @@
-//! Paths from the lights, which leave virtual lights on surfaces.
+//! Paths from the lights, which leave virtual lights on surfaces and in media.
 
 use super::emission::{EmissionSampler, EmittedRay};
 use super::material_table::MaterialTableBuilder;
+use super::media::ParticleMedia;
 use super::{LitSurface, MAX_CORRECTION, VirtualMaterial, VirtualMaterials, correction};
-use crate::geometry::Hit;
-use crate::integrator::lightcuts::vertex::PathVertex;
+use crate::geometry::{Hit, Surface};
+use crate::integrator::lightcuts::vertex::{MediumVertex, PathVertex};
 use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
+use crate::integrator::medium_rays::medium_beyond;
 use crate::integrator::mix::resolve_mix;
 use crate::integrator::shading::{ShadingBuffers, eta_ratio};
 use crate::integrator::shadow_terminator::soft_factor;
@@ -13,6 +15,7 @@ use crate::light_tree::{
     EmittingSide, LightTree, MAX_VIRTUAL_LIGHTS, PackedDirection, VirtualLight,
 };
 use crate::material::{GRAZING_COSINE, Material, PathWavelength};
+use crate::medium::Walk;
 use crate::scene::Scene;
 use crate::settings::ShadowTerminator;
 use lightbound_math::sampling::{RandomStream, hash};
@@ -26,7 +29,7 @@ use std::ops::Range;
 pub(in crate::integrator::lightcuts) struct TraceOptions {
     /// Number of paths.
     pub paths: u32,
-    /// Maximum number of surfaces along a path.
+    /// Maximum number of surfaces and collisions along a path.
     pub max_events: u32,
     pub seed: u32,
     pub shadow_terminator: ShadowTerminator,
@@ -67,14 +70,34 @@ pub(in crate::integrator::lightcuts) fn trace(
 }
 
 /// A path from a light, without its ray.
-struct Particle {
+pub(super) struct Particle {
     /// Power, W, divided by the number of paths.
-    power: Vec3,
+    pub power: Vec3,
+    /// Medium around the ray, as in [`Walk::medium`].
+    pub medium: u32,
+    /// Ray parameter of the collision in a medium that ends the ray.
+    pub collision: Option<f32>,
+    /// Power over that at the last vertex, where roulette was: what media have not absorbed.
+    pub transmittance: f32,
+    pub random: RandomStream,
     /// Wavelength in nm from the first dispersion on; `None` for RGB.
     nm: Option<f32>,
-    random: RandomStream,
-    /// The ray that left the light, until the first hit.
+    /// The ray that left the light, until the first vertex.
     emitted: Option<EmittedRay>,
+}
+
+impl Particle {
+    /// Multiplies the power by the weight of a scattering event, and applies Russian roulette, which
+    /// keeps the power of the paths that survive. `None` if the path ends.
+    fn survive(&mut self, weight: Vec3, u: f32) -> Option<()> {
+        let survival = (self.transmittance * weight.abs().max_element()).min(1.0);
+        if survival.is_nan() || u >= survival {
+            return None;
+        }
+        self.power *= weight / survival;
+        self.transmittance = 1.0;
+        Some(())
+    }
 }
 
 /// Traces paths on one thread.
@@ -84,6 +107,7 @@ struct Tracer<'a> {
     options: &'a TraceOptions,
     material: BoundEvaluator<'a>,
     shading: ShadingBuffers<'a>,
+    media: Option<ParticleMedia<'a>>,
     lights: Vec<VirtualLight>,
     table: MaterialTableBuilder,
 }
@@ -103,6 +127,7 @@ impl<'a> Tracer<'a> {
             options,
             material: BoundEvaluator::new(materials),
             shading: ShadingBuffers::new(target, None),
+            media: ParticleMedia::new(scene),
             lights: Vec::new(),
             table: MaterialTableBuilder::default(),
         }
@@ -118,17 +143,36 @@ impl<'a> Tracer<'a> {
             let time = self.scene.camera.time(random.next_float());
             let Some(emitted) = self.emission.sample(u, &mut random) else { continue };
             rays.push(Ray { time, ..emitted.ray });
-            let power = emitted.power / count as f32;
-            particles.push(Particle { power, nm: None, random, emitted: Some(emitted) });
+            let mut particle = Particle {
+                power: emitted.power / count as f32,
+                medium: Walk::NO_MEDIUM,
+                collision: None,
+                transmittance: 1.0,
+                random,
+                nm: None,
+                emitted: None,
+            };
+            if let Some(media) = &mut self.media {
+                let (medium, transmittance) = media.enter(&emitted, random);
+                (particle.medium, particle.power) = (medium, particle.power * transmittance);
+            }
+            particles.push(Particle { emitted: Some(emitted), ..particle });
         }
         let mut hits = Vec::new();
         for event in 1..=max_events {
             self.scene.accel.intersect_batch(&rays, &mut hits);
+            if let Some(media) = &mut self.media {
+                media.cross(&mut particles, &mut rays, &mut hits);
+            }
             let mut next_rays = Vec::new();
             let mut next_particles = Vec::new();
             for ((particle, ray), hit) in particles.drain(..).zip(&rays).zip(&hits) {
                 let is_last = event == max_events;
-                if let Some((ray, particle)) = self.scatter(particle, ray, hit, is_last) {
+                let next = match particle.collision {
+                    Some(t) => self.scatter_in_medium(particle, ray, t, is_last),
+                    None => self.scatter(particle, ray, hit, is_last),
+                };
+                if let Some((ray, particle)) = next {
                     next_rays.push(ray);
                     next_particles.push(particle);
                 }
@@ -254,14 +298,59 @@ impl<'a> Tracer<'a> {
             }
             _ => return None,
         };
-        // Roulette keeps the power of the paths that survive.
-        let survival = weight.abs().max_element().min(1.0);
-        if survival.is_nan() || roulette_u >= survival {
-            return None;
-        }
-        particle.power *= weight / survival;
+        particle.survive(weight, roulette_u)?;
         particle.nm = nm;
+        particle.medium = medium_beyond(scene, hit, d, particle.medium);
         let ray = Ray { time: ray.time, ..Ray::new(surface.offset_ray_origin(d), d) };
         Some((ray, particle))
+    }
+
+    /// Leaves a virtual light where a path collides in a medium, at the ray parameter `t`, and
+    /// continues the path unless it `is_last`.
+    fn scatter_in_medium(
+        &mut self,
+        mut particle: Particle,
+        ray: &Ray,
+        t: f32,
+        is_last: bool,
+    ) -> Option<(Ray, Particle)> {
+        let scene = self.scene;
+        let (p, medium) = (ray.o + t * ray.d, particle.medium);
+        if let Some(emitted) = particle.emitted.take() {
+            particle.power *= self.emission.mask(&emitted, p);
+        }
+        if particle.power == Vec3::ZERO {
+            return None;
+        }
+        let vertex = MediumVertex::new(scene, medium, p, ray.d);
+        let wo = PackedDirection::new(Vec3::Z);
+        vertex.begin(&mut self.material, wo.get());
+        let eta = 1.0;
+        let virtual_material = VirtualMaterial { shader: vertex.phase().shader, eta };
+        // Media are numbered after the materials of surfaces.
+        let index = scene.materials.len() as u32 + medium;
+        let lit = LitSurface {
+            // Any axis will do as the normal.
+            surface: &Surface { ng: vertex.surface.frame.n, ..vertex.surface },
+            side: EmittingSide::Both,
+            d: ray.d,
+            wo,
+            power: particle.power,
+            eta,
+            material: self.table.add(index, virtual_material, self.material.parameters()),
+        };
+        self.lights.extend(lit.virtual_light(&mut self.material));
+        if is_last {
+            return None;
+        }
+        let [u, v, roulette_u] = [0; 3].map(|_| particle.random.next_float());
+        let sample = vertex.sample_direction(&mut self.shading, scene, vec2(u, v));
+        if sample.pdf <= 0.0 {
+            return None;
+        }
+        particle.survive(sample.s / sample.pdf, roulette_u)?;
+        particle.collision = None;
+        let d = vertex.surface.frame.to_world(sample.wi);
+        Some((Ray { time: ray.time, ..Ray::new(p, d) }, particle))
     }
 }

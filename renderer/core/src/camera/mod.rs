@@ -242,6 +242,14 @@ impl Camera {
         Some(CameraRay { ray, weight })
     }
 
+    /// Returns the ray along the viewing direction from the origin of camera space at `time`, seconds.
+    pub fn axis(&self, time: f32) -> Ray {
+        let moved = self.moved(time);
+        let to_world = moved.as_ref().unwrap_or(&self.to_world);
+        let d = to_world.vector(Vec3::Z).normalize();
+        Ray { time, ..Ray::new(to_world.point(Vec3::ZERO), d) }
+    }
+
     /// Approximates the displacements on a surface, at position `p` with unit normal `n`, for steps
     /// of the film to the right and down. Steps are an eighth of a pixel, for filters of textures.
     ///

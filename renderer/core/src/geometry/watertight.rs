@@ -118,8 +118,8 @@ impl<F: FloatLanes> TriangleTest<F> {
     pub(crate) fn new([a, b, c]: &[[F; 3]; 3], lanes: u32) -> TriangleTest<F> {
         let mut weights = [edge(b, c), edge(c, a), edge(a, b)];
         let mut outside = F::signs_differ(weights);
-        // Two nonzero signs suffice for a miss. Rays that pass the slivers at the poles of spheres
-        // have a zero and two opposite values.
+        // Signs of nonzero edge functions are exact, so two opposite ones suffice for a miss. Rays that
+        // pass the slivers at the poles of spheres have these and a zero.
         let on_edges = F::any_zero(weights) & lanes & !outside;
         if on_edges != 0 {
             recompute_edges(&mut weights, on_edges, a, b, c);

@@ -132,6 +132,11 @@ pub(super) fn has_media(scene: &Scene) -> bool {
     !scene.media.is_empty() || has_interfaces(scene)
 }
 
+/// Returns whether any surface separates media.
+pub(super) fn separates_media(scene: &Scene) -> bool {
+    scene.geometry.primitives.iter().any(|primitive| primitive.media.is_some())
+}
+
 fn has_interfaces(scene: &Scene) -> bool {
     scene.materials.iter().any(|material| matches!(material, Material::Interface))
 }

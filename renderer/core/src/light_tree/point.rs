@@ -17,7 +17,7 @@ pub enum LightKind {
     Oriented,
     /// Directions with the same light at all receiving points.
     Directional,
-    /// Virtual lights: points on surfaces that reflect or transmit light.
+    /// Virtual lights: points on surfaces and in media that scatter light.
     Virtual {
         /// Squared distance, m², below which the light does not increase.
         min_distance_squared: f32,

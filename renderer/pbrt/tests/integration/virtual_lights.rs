@@ -206,7 +206,7 @@ fn rays_compensate_for_clamping_in_smoke() {
             no_compensation,
             ..stochastic(1, 64)
         };
-        let text = scene("\"lightcuts\"", 128) + SMOKE;
+        let text = scene("\"lightcuts\"", 512) + SMOKE;
         render_text(&text, &overrides(20_000, settings), 2)
     };
     let reference = clamped(0.2, false);

@@ -16,10 +16,10 @@ const MEASUREMENT_INTERVAL: u32 = 16;
 
 impl LightcutsWorker<'_> {
     /// Returns whether virtual lights illuminate a vertex of a path. Vertices that compensate have the
-    /// depth of the surfaces of paths from lights.
+    /// depth of the vertices of paths from lights.
     pub(super) fn has_virtual_lights(&self, path: &Path, depth: u32) -> bool {
-        let surfaces = if path.compensations > 0 { path.compensations } else { depth };
-        surfaces + 2 <= self.integrator.max_depth
+        let vertices = if path.compensations > 0 { path.compensations } else { depth };
+        vertices + 2 <= self.integrator.max_depth
     }
 
     /// Continues a path with a ray that finds the light lost to clamping.
@@ -69,15 +69,18 @@ impl LightcutsWorker<'_> {
         if !self.has_virtual_lights(path, depth) {
             return None;
         }
-        let path = Path { compensations: path.compensations + 1, ..*path };
-        if indirect.compensation || path.is_measurement {
-            return Some(path);
+        let mut next = Path { compensations: path.compensations + 1, ..*path };
+        if !indirect.compensation && !path.is_measurement {
+            if !hash(path.key.hash(), depth).is_multiple_of(MEASUREMENT_INTERVAL) {
+                return None;
+            }
+            next.throughput *= MEASUREMENT_INTERVAL as f32;
+            next.is_measurement = true;
         }
-        hash(path.key.hash(), depth).is_multiple_of(MEASUREMENT_INTERVAL).then(|| Path {
-            throughput: path.throughput * MEASUREMENT_INTERVAL as f32,
-            is_measurement: true,
-            ..path
-        })
+        if path.compensations == 0 {
+            next.first_throughput = next.throughput.abs().max_element();
+        }
+        Some(next)
     }
 
     /// Adds the ray in a sampled direction, with the clamp distance as its length.
@@ -91,13 +94,23 @@ impl LightcutsWorker<'_> {
         self.next_paths.push(Path { throughput, ..path });
     }
 
-    /// Returns the share of the light of points at a distance that clamping takes away.
-    pub(super) fn clamped_share(&self, distance: f32) -> f32 {
-        let indirect = self.integrator.indirect.as_ref();
-        indirect.map_or(0.0, |indirect| {
-            let ratio = distance / indirect.clamp_distance;
-            1.0 - ratio * ratio
-        })
+    /// Returns whether a path survives at a point that a compensating ray has found: with the
+    /// probability that clamping takes the point's light away.
+    ///
+    /// A ray through media finds several points. So that paths do not multiply, a path with less
+    /// throughput than the first of its compensating rays started with also survives in proportion to
+    /// it.
+    pub(super) fn survives(&self, path: &mut Path, distance: f32, u: f32) -> bool {
+        let Some(indirect) = &self.integrator.indirect else { return false };
+        let ratio = distance / indirect.clamp_distance;
+        let share = 1.0 - ratio * ratio;
+        if !self.has_media {
+            return u < share;
+        }
+        let survival = path.throughput.abs().max_element() / path.first_throughput;
+        let survival = survival.min(1.0);
+        path.throughput /= survival;
+        u < share * survival
     }
 
     /// Adds the light of a surface that a compensating ray hits.
@@ -109,7 +122,7 @@ impl LightcutsWorker<'_> {
         }
         let mut surface = scene.geometry.surface(&hit, ray.d);
         let [mut lobe_u, u, v, roulette_u] = self.samples.sampler.get4(path.key, 2 * depth + 2);
-        if roulette_u >= self.clamped_share(surface.p.distance(ray.o)) {
+        if !self.survives(&mut path, surface.p.distance(ray.o), roulette_u) {
             return;
         }
         let material = resolve_mix(scene, &hit, ray.d, &mut lobe_u);

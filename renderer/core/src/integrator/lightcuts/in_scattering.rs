@@ -247,7 +247,8 @@ impl RayLights {
         self.entries.clear();
         self.lights.clear();
         for (kind, root) in tree.roots() {
-            if kind != LightKind::Directional {
+            // Light from far away has no peak, and that of virtual lights is clamped.
+            if matches!(kind, LightKind::Omni | LightKind::Oriented) {
                 self.push(f32::INFINITY, Child::Node(root));
             }
         }

@@ -3,7 +3,7 @@
 use super::virtual_lights::{EmissionQuery, VirtualLightEvaluator};
 use crate::geometry::Surface;
 use crate::integrator::material_bound::BoundEvaluator;
-use crate::integrator::medium_rays::{MediumRays, has_media, medium_index};
+use crate::integrator::medium_rays::{MediumRays, has_media, medium_index, separates_media};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::integrator::{CutCounts, ShadingCounts};
 use crate::light::Lights;
@@ -370,8 +370,7 @@ impl<'a> Lighting<'a> {
 /// the scene.
 fn min_extinction(scene: &Scene) -> f32 {
     let medium = scene.camera_medium.map(|medium| &scene.media[medium as usize]);
-    let separates = scene.geometry.primitives.iter().any(|primitive| primitive.media.is_some());
-    medium.filter(|_| !separates).map_or(0.0, Medium::min_extinction)
+    medium.filter(|_| !separates_media(scene)).map_or(0.0, Medium::min_extinction)
 }
 
 /// Returns an upper bound on the transmittance between two boxes.

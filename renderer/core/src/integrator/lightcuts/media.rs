@@ -11,9 +11,10 @@ use lightbound_math::{Vec3, Viewpoint, vec2};
 use std::time::Instant;
 
 /// First sets of sampler dimensions in media, beyond those of any scattering event: for the
-/// transmittance of rays, and for points that scatter light.
+/// transmittance of rays, for points that scatter light, and for rays that compensate for clamping.
 const TRANSMITTANCE_SETS: u32 = 0x4000_0000;
 const SCATTERING_SETS: u32 = 0x8000_0000;
+const COMPENSATION_SETS: u32 = 0xc000_0000;
 
 impl LightcutsWorker<'_> {
     /// Attenuates the paths by the media between their last vertices and their hits, and adds the
@@ -39,7 +40,8 @@ impl LightcutsWorker<'_> {
         for walk in &crossings {
             let path = self.paths[walk.index as usize];
             if depth < self.integrator.max_depth || path.compensations > 0 {
-                self.add_in_scattering(walk, &path, depth, random(&path, SCATTERING_SETS));
+                let random = [SCATTERING_SETS, COMPENSATION_SETS].map(|set| random(&path, set));
+                self.add_in_scattering(walk, &path, depth, random);
             }
         }
         crossings.clear();
@@ -48,7 +50,13 @@ impl LightcutsWorker<'_> {
 
     /// Adds the light that a medium scatters or emits towards the start of a ray; for a ray that
     /// compensates for clamping, the scattered light that clamping takes away.
-    fn add_in_scattering(&mut self, walk: &Walk, path: &Path, depth: u32, random: RandomStream) {
+    fn add_in_scattering(
+        &mut self,
+        walk: &Walk,
+        path: &Path,
+        depth: u32,
+        [random, mut compensation_random]: [RandomStream; 2],
+    ) {
         let scene = self.scene;
         let (medium, ray) = (&scene.media[walk.medium as usize], self.rays[walk.index as usize]);
         let lights = &self.integrator.tree;
@@ -59,10 +67,9 @@ impl LightcutsWorker<'_> {
             self.samples.add(path.sample, emission);
         }
         let Some(sample) = point else { return };
-        let seed = hash(hash(path.key.hash(), depth), 1);
-        let mut random = RandomStream::from_seed(hash(seed, 1));
-        let [roulette_u, u, v] = [0; 3].map(|_| random.next_float());
-        if compensates && roulette_u >= self.clamped_share(sample.p.distance(ray.o)) {
+        let mut path = Path { throughput: sample.throughput, medium: walk.medium, ..*path };
+        let [roulette_u, u, v] = [0; 3].map(|_| compensation_random.next_float());
+        if compensates && !self.survives(&mut path, sample.p.distance(ray.o), roulette_u) {
             return;
         }
         let vertex = MediumVertex::new(scene, walk.medium, sample.p, ray.d);
@@ -72,16 +79,15 @@ impl LightcutsWorker<'_> {
             view: Viewpoint::new(sample.p, &vertex.surface.frame, 1.0),
             both_sides: true,
             media: around,
-            seed,
+            seed: hash(hash(path.key.hash(), depth), 1),
             time: ray.time,
             has_soft_terminator: false,
-            has_virtual_lights: self.has_virtual_lights(path, depth),
+            has_virtual_lights: self.has_virtual_lights(&path, depth),
             is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
         };
         self.cuts += 1;
         let started = point.is_timed.then(Instant::now);
         vertex.begin(&mut self.lighting.material, Vec3::Z);
-        let path = Path { throughput: sample.throughput, medium: walk.medium, ..*path };
         self.add_cut(&point, &path, depth, started);
         self.compensate_in_medium(&vertex, &path, (ray.time, vec2(u, v)), depth);
     }

@@ -11,8 +11,8 @@
 //! cluster of shading points and a cluster of lights (`gather`; Walter et al. 2006).
 //!
 //! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.
-//! Other surfaces reflect direct light and, with `virtual_lights`, indirect light. Lights that a path
-//! hits contribute their radiance.
+//! Other surfaces and points in media scatter direct light and, with `virtual_lights`, indirect light.
+//! Lights that a path hits contribute their radiance.
 
 mod channels;
 mod compensation;
@@ -107,8 +107,8 @@ impl Lightcuts {
         let indirect = match &settings.virtual_lights {
             Some(virtual_lights) if max_depth > 1 => {
                 let max_events = max_depth - 1;
-                let surfaces = (max_events, shadow_terminator);
-                Some(Indirect::new(scene, &mut tree, &materials, virtual_lights, surfaces)?)
+                let paths = (max_events, shadow_terminator);
+                Some(Indirect::new(scene, &mut tree, &materials, virtual_lights, paths)?)
             }
             _ => None,
         };

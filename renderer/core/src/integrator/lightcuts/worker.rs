@@ -41,6 +41,8 @@ pub(super) struct Path {
     pub(super) key: PathKey,
     /// Number of successive rays that compensate for clamping, up to the last one.
     pub(super) compensations: u32,
+    /// Greatest component of the throughput at the start of the first of these rays.
+    pub(super) first_throughput: f32,
     /// Whether the path measures light that clamping takes away, and adds none.
     pub(super) is_measurement: bool,
 }
@@ -62,7 +64,7 @@ pub(super) struct LightcutsWorker<'a> {
     pub(super) deterministic_cut: DeterministicCut,
     pub(super) stochastic_cut: StochasticCut<'a>,
     pub(super) gather: Gather<'a>,
-    /// Samples directions for the albedo.
+    /// Samples directions for the albedo, and of rays that compensate for clamping.
     pub(super) shading: ShadingBuffers<'a>,
     /// Number of cuts so far.
     pub(super) cuts: u64,
@@ -172,6 +174,7 @@ impl<'a> LightcutsWorker<'a> {
                 sample,
                 key,
                 compensations: 0,
+                first_throughput: 0.0,
                 is_measurement: false,
             });
         });

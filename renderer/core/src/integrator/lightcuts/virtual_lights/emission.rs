@@ -42,12 +42,14 @@ impl EmittedRay {
 }
 
 impl<'a> EmissionSampler<'a> {
-    /// `bounds` is the bounding box of the scene's surfaces. `None` if no light emits.
+    /// `bounds` is the bounding box of what light from far away illuminates. `None` if no light emits.
     pub fn new(
         lights: &'a Lights,
         tree: &'a LightTree,
         bounds: Aabb,
     ) -> Option<EmissionSampler<'a>> {
+        // Without surfaces, light from far away illuminates nothing.
+        let bounds = if bounds.is_empty() { Aabb::around([Vec3::ZERO]) } else { bounds };
         let radius = 0.5 * (bounds.max - bounds.min).length();
         let mut sum = 0.0;
         let sums: Vec<f64> = tree

@@ -5,43 +5,69 @@ use super::trace::Particle;
 use crate::geometry::Hit;
 use crate::integrator::medium_rays::{
     MediumRays, has_media, is_interface, medium_at_infinity, medium_at_origin, medium_index,
+    separates_media,
 };
 use crate::medium::{ChannelWeights, Tracking, Walk};
 use crate::scene::Scene;
-use lightbound_math::sampling::RandomStream;
-use lightbound_math::{Ray, Vec3, vec2};
+use lightbound_math::{Aabb, Ray, Vec3};
+
+/// The medium around all surfaces of a scene with media.
+#[derive(Clone, Copy)]
+pub(super) struct OuterMedium {
+    /// As in [`Walk::medium`].
+    medium: u32,
+    /// Whether it is the only medium.
+    is_everywhere: bool,
+}
+
+impl OuterMedium {
+    /// `None` if the scene has no media.
+    pub fn new(scene: &Scene) -> Option<OuterMedium> {
+        has_media(scene).then(|| {
+            let medium = medium_index(scene.camera_medium);
+            let axis = scene.camera.axis(scene.camera.time(0.0));
+            OuterMedium {
+                medium: medium_at_infinity(scene, axis, medium),
+                is_everywhere: !separates_media(scene),
+            }
+        })
+    }
+
+    /// Returns the box of the medium; empty if it has none.
+    pub fn bounds(&self, scene: &Scene) -> Aabb {
+        let medium = scene.media.get(self.medium as usize);
+        let bounds = medium.and_then(|medium| Some(medium.transform.aabb(medium.field.bounds()?)));
+        bounds.unwrap_or(Aabb::EMPTY)
+    }
+}
 
 /// Tracks particles through media, on one thread. Buffers are reused.
 pub(super) struct ParticleMedia<'a> {
     scene: &'a Scene,
+    outer: OuterMedium,
     rays: MediumRays<'a>,
-    /// The medium around all surfaces.
-    outer: u32,
 }
 
 impl<'a> ParticleMedia<'a> {
-    /// `None` if the scene has no media.
-    pub fn new(scene: &'a Scene) -> Option<ParticleMedia<'a>> {
-        has_media(scene).then(|| {
-            let camera = scene.camera.ray(vec2(0.5, 0.5), vec2(0.5, 0.5), scene.camera.time(0.0));
-            let medium = medium_index(scene.camera_medium);
-            let outer = camera.map_or(medium, |at| medium_at_infinity(scene, at.ray, medium));
-            ParticleMedia { scene, rays: MediumRays::new(scene), outer }
-        })
+    pub fn new(scene: &'a Scene, outer: OuterMedium) -> ParticleMedia<'a> {
+        ParticleMedia { scene, outer, rays: MediumRays::new(scene) }
     }
 
-    /// Returns the medium around the origin of an emitted ray, and the fraction of its light that
-    /// gets there: light from far away passes the outer medium first.
-    pub fn enter(&mut self, emitted: &EmittedRay, random: RandomStream) -> (u32, Vec3) {
-        if !emitted.is_distant() {
-            return (medium_at_origin(self.scene, emitted.ray, self.outer), Vec3::ONE);
+    /// Sets the medium around the origin of an emitted ray, and multiplies the power by the fraction
+    /// of the light that gets there: light from far away passes the outer medium first.
+    pub fn enter(&mut self, emitted: &EmittedRay, ray: Ray, particle: &mut Particle) {
+        particle.medium = self.outer.medium;
+        if emitted.is_distant() {
+            let weights = ChannelWeights::new(Vec3::ONE, Vec3::ONE);
+            let walk = Walk::new(0, self.outer.medium, weights, particle.random);
+            let (mut back, mut hits) = ([Ray { d: -ray.d, ..ray }], [Hit::MISS]);
+            let walks =
+                self.rays.track(self.scene, Tracking::Ratio, [walk], &mut back, &mut hits, |_| ());
+            particle.power *= walks[0].weights.value;
+            particle.random = walks[0].random;
+        } else if !self.outer.is_everywhere {
+            particle.medium = medium_at_origin(self.scene, ray, self.outer.medium);
         }
-        let weights = ChannelWeights::new(Vec3::ONE, Vec3::ONE);
-        let walk = Walk::new(0, self.outer, weights, random);
-        let mut back = [Ray { d: -emitted.ray.d, ..emitted.ray }];
-        let (scene, tracking) = (self.scene, Tracking::Ratio);
-        let walks = self.rays.track(scene, tracking, [walk], &mut back, &mut [Hit::MISS], |_| ());
-        (self.outer, walks[0].weights.value)
     }
 
     /// Moves particles along their rays through media to their next vertices, and sets where they
@@ -53,7 +79,7 @@ impl<'a> ParticleMedia<'a> {
         };
         let walks = (0..).zip(&*particles).zip(&*hits).filter(passes_media);
         let walks = walks.map(|((index, particle), _)| {
-            let weights = ChannelWeights::new(particle.power, Vec3::ONE);
+            let weights = ChannelWeights::new(particle.power, particle.channel_densities);
             Walk::new(index, particle.medium, weights, particle.random)
         });
         let walks: Vec<Walk> = walks.collect();
@@ -62,6 +88,7 @@ impl<'a> ParticleMedia<'a> {
             let power = walk.weights.value;
             particle.transmittance = power.abs().max_element() / particle.power.abs().max_element();
             (particle.medium, particle.power, particle.random) = (walk.medium, power, walk.random);
+            particle.channel_densities = walk.weights.delta;
             particle.collision = walk.collision;
         }
     }

@@ -56,9 +56,9 @@ const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;
 /// Slack for rounding errors of emissions and of their bounds.
 const EMISSION_SLACK: f32 = 1.0 + 64.0 * f32::EPSILON;
 
-/// A surface on which power arrives. Its material is set in a [`BoundEvaluator`], for the rounded
+/// A point of a surface or a medium at which power arrives. Its material is set in a [`BoundEvaluator`], for the rounded
 /// `wo`.
-struct LitSurface<'a> {
+struct LitPoint<'a> {
     surface: &'a Surface,
     side: EmittingSide,
     /// Direction in which the power arrives.
@@ -71,10 +71,10 @@ struct LitSurface<'a> {
     material: u32,
 }
 
-impl LitSurface<'_> {
-    /// Returns the virtual light of the surface; `None` if it emits nothing.
+impl LitPoint<'_> {
+    /// Returns the virtual light of the point; `None` if it emits nothing.
     fn virtual_light(&self, material: &mut BoundEvaluator<'_>) -> Option<VirtualLight> {
-        let &LitSurface { surface, side, d, wo, power, eta, .. } = self;
+        let &LitPoint { surface, side, d, wo, power, eta, .. } = self;
         let n = surface.frame.n;
         let has_shading_normal = n != surface.ng && n != -surface.ng;
         // Without a shading normal, cosines differ by rounding alone.

@@ -2,8 +2,8 @@
 
 use super::emission::{EmissionSampler, EmittedRay};
 use super::material_table::MaterialTableBuilder;
-use super::media::ParticleMedia;
-use super::{LitSurface, MAX_CORRECTION, VirtualMaterial, VirtualMaterials, correction};
+use super::media::{OuterMedium, ParticleMedia};
+use super::{LitPoint, MAX_CORRECTION, VirtualMaterial, VirtualMaterials, correction};
 use crate::geometry::{Hit, Surface};
 use crate::integrator::lightcuts::vertex::{MediumVertex, PathVertex};
 use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
@@ -19,7 +19,7 @@ use crate::medium::Walk;
 use crate::scene::Scene;
 use crate::settings::ShadowTerminator;
 use lightbound_math::sampling::{RandomStream, hash};
-use lightbound_math::{Ray, Vec3, vec2};
+use lightbound_math::{Aabb, Ray, Vec3, vec2};
 use lightbound_shader::{SurfaceSides, Target};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -47,7 +47,10 @@ pub(in crate::integrator::lightcuts) fn trace(
     options: &TraceOptions,
 ) -> Option<(Vec<VirtualLight>, VirtualMaterials)> {
     let (mut lights, mut table) = (Vec::new(), MaterialTableBuilder::default());
-    let Some(emission) = EmissionSampler::new(&scene.lights, tree, scene.accel.bounds()) else {
+    let outer = OuterMedium::new(scene);
+    let outer_bounds = outer.map_or(Aabb::EMPTY, |outer| outer.bounds(scene));
+    let bounds = scene.accel.bounds().union(outer_bounds);
+    let Some(emission) = EmissionSampler::new(&scene.lights, tree, bounds) else {
         return Some((lights, table.finished()));
     };
     let chunks: Vec<_> = (0..options.paths.div_ceil(CHUNK))
@@ -55,7 +58,7 @@ pub(in crate::integrator::lightcuts) fn trace(
         .map(|chunk| {
             let first = chunk * CHUNK;
             let paths = first..(first + CHUNK).min(options.paths);
-            Tracer::new(scene, &emission, materials, options).trace(paths)
+            Tracer::new(scene, &emission, outer, materials, options).trace(paths)
         })
         .collect();
     for (chunk, chunk_table) in chunks {
@@ -79,6 +82,9 @@ pub(super) struct Particle {
     pub collision: Option<f32>,
     /// Power over that at the last vertex, where roulette was: what media have not absorbed.
     pub transmittance: f32,
+    /// Densities of the channels in media relative to their mean, as in
+    /// [`ChannelWeights::delta`](crate::medium::ChannelWeights::delta).
+    pub channel_densities: Vec3,
     pub random: RandomStream,
     /// Wavelength in nm from the first dispersion on; `None` for RGB.
     nm: Option<f32>,
@@ -116,6 +122,7 @@ impl<'a> Tracer<'a> {
     fn new(
         scene: &'a Scene,
         emission: &'a EmissionSampler<'a>,
+        outer: Option<OuterMedium>,
         materials: &'a MaterialBounds,
         options: &'a TraceOptions,
     ) -> Tracer<'a> {
@@ -127,7 +134,7 @@ impl<'a> Tracer<'a> {
             options,
             material: BoundEvaluator::new(materials),
             shading: ShadingBuffers::new(target, None),
-            media: ParticleMedia::new(scene),
+            media: outer.map(|outer| ParticleMedia::new(scene, outer)),
             lights: Vec::new(),
             table: MaterialTableBuilder::default(),
         }
@@ -142,20 +149,24 @@ impl<'a> Tracer<'a> {
             let u = (f64::from(path) + f64::from(random.next_float())) / f64::from(count);
             let time = self.scene.camera.time(random.next_float());
             let Some(emitted) = self.emission.sample(u, &mut random) else { continue };
-            rays.push(Ray { time, ..emitted.ray });
+            let ray = Ray { time, ..emitted.ray };
             let mut particle = Particle {
                 power: emitted.power / count as f32,
                 medium: Walk::NO_MEDIUM,
                 collision: None,
                 transmittance: 1.0,
+                channel_densities: Vec3::ONE,
                 random,
                 nm: None,
                 emitted: None,
             };
             if let Some(media) = &mut self.media {
-                let (medium, transmittance) = media.enter(&emitted, random);
-                (particle.medium, particle.power) = (medium, particle.power * transmittance);
+                media.enter(&emitted, ray, &mut particle);
+                if particle.power == Vec3::ZERO {
+                    continue;
+                }
             }
+            rays.push(ray);
             particles.push(Particle { emitted: Some(emitted), ..particle });
         }
         let mut hits = Vec::new();
@@ -247,7 +258,7 @@ impl<'a> Tracer<'a> {
                 let eta = instance.eta_at(particle.nm);
                 let virtual_material = VirtualMaterial { shader: instance.shader, eta };
                 let parameters = self.material.parameters();
-                let lit = LitSurface {
+                let lit = LitPoint {
                     surface: &surface,
                     side,
                     d: ray.d,
@@ -329,7 +340,7 @@ impl<'a> Tracer<'a> {
         let virtual_material = VirtualMaterial { shader: vertex.phase().shader, eta };
         // Media are numbered after the materials of surfaces.
         let index = scene.materials.len() as u32 + medium;
-        let lit = LitSurface {
+        let lit = LitPoint {
             // Any axis will do as the normal.
             surface: &Surface { ng: vertex.surface.frame.n, ..vertex.surface },
             side: EmittingSide::Both,

@@ -61,8 +61,9 @@ pub struct LightPoint {
     pub position: Vec3,
     /// Unit axis; zero for lights without an axis.
     pub axis: Vec3,
-    /// Intensity along the axis, W·sr⁻¹, or a typical one for [`Emission::Virtual`]; for [`Emission::Distant`], irradiance at normal incidence,
-    /// W·m⁻². Finite and nonzero. Out-of-gamut colours have negative components.
+    /// Intensity along the axis, W·sr⁻¹, or a typical one for [`Emission::Virtual`]; for
+    /// [`Emission::Distant`], irradiance at normal incidence, W·m⁻². Finite and nonzero. Out-of-gamut
+    /// colours have negative components.
     pub intensity: Vec3,
     /// Angular distribution.
     pub emission: Emission,

@@ -56,8 +56,8 @@ const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;
 /// Slack for rounding errors of emissions and of their bounds.
 const EMISSION_SLACK: f32 = 1.0 + 64.0 * f32::EPSILON;
 
-/// A point of a surface or a medium at which power arrives. Its material is set in a [`BoundEvaluator`], for the rounded
-/// `wo`.
+/// A point of a surface or a medium at which power arrives. Its material is set in a
+/// [`BoundEvaluator`], for the rounded `wo`.
 struct LitPoint<'a> {
     surface: &'a Surface,
     side: EmittingSide,

@@ -51,7 +51,7 @@ pub struct LightcutsArgs {
     #[arg(long = "sky-points", value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     environment_points: Option<u32>,
 
-    /// Number of paths from lights, whose vertices become virtual lights: indirect light; 0 renders
+    /// Number of paths from lights; their vertices become virtual lights: indirect light; 0 renders
     /// direct light only [default: the scene's, or 0]
     #[arg(long, value_name = "N", value_parser = integer(0..=LightcutsSettings::MAX_POINTS))]
     light_paths: Option<u32>,

@@ -9,8 +9,8 @@ use super::point::{Emission, LightPoint};
 use crate::light::{sphere_to_square, square_to_sphere};
 use lightbound_math::{Cone, Frame, Vec3, vec2};
 
-/// A point that scatters light: on a surface, or in a medium, whose frame is around the direction
-/// back to the light.
+/// A point that scatters light: on a surface, or in a medium with a frame around the direction back
+/// to the light.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VirtualLight {
     /// Position in render space.

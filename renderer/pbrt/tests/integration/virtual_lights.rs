@@ -69,6 +69,15 @@ fn with_error(error: f32) -> LightcutsOverrides {
     }
 }
 
+/// Limits the light of virtual lights, with or without compensation.
+fn with_clamping(
+    settings: LightcutsOverrides,
+    clamp_distance: f32,
+    no_compensation: bool,
+) -> LightcutsOverrides {
+    LightcutsOverrides { clamp_distance: Some(clamp_distance), no_compensation, ..settings }
+}
+
 fn stochastic(gather: u32, cut_size: u32) -> LightcutsOverrides {
     LightcutsOverrides {
         mode: Some(CutMode::Stochastic),
@@ -185,11 +194,7 @@ fn stochastic_cuts_of_whole_pixels_match_those_of_single_points() {
 #[test]
 fn rays_compensate_for_clamping() {
     let clamped = |clamp_distance: f32, no_compensation: bool| {
-        let settings = LightcutsOverrides {
-            clamp_distance: Some(clamp_distance),
-            no_compensation,
-            ..with_error(0.02)
-        };
+        let settings = with_clamping(with_error(0.02), clamp_distance, no_compensation);
         render_text(&scene("\"lightcuts\"", 64), &overrides(5000, settings), 2)
     };
     let reference = clamped(0.2, false);
@@ -201,11 +206,7 @@ fn rays_compensate_for_clamping() {
 #[test]
 fn rays_compensate_for_clamping_in_smoke() {
     let clamped = |clamp_distance: f32, no_compensation: bool| {
-        let settings = LightcutsOverrides {
-            clamp_distance: Some(clamp_distance),
-            no_compensation,
-            ..stochastic(1, 64)
-        };
+        let settings = with_clamping(stochastic(1, 64), clamp_distance, no_compensation);
         let text = scene("\"lightcuts\"", 512) + SMOKE;
         render_text(&text, &overrides(20_000, settings), 2)
     };
@@ -219,12 +220,8 @@ fn rays_compensate_for_clamping_in_smoke() {
 fn light_lost_to_clamping_is_measured() {
     const SPP: u32 = 64;
     let clamped = |no_compensation: bool, gather: u32| {
-        let settings = LightcutsOverrides {
-            clamp_distance: Some(0.8),
-            no_compensation,
-            gather: Some(gather),
-            ..with_error(0.05)
-        };
+        let settings = LightcutsOverrides { gather: Some(gather), ..with_error(0.05) };
+        let settings = with_clamping(settings, 0.8, no_compensation);
         let text = scene("\"lightcuts\"", SPP);
         render_with_stats(&load_scene(&text, &[], &overrides(1000, settings)), 2)
     };

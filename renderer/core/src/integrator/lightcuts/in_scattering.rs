@@ -436,7 +436,7 @@ mod tests {
         assert!(CollisionDensity::new(&[], Vec3::ONE).is_none());
     }
 
-    /// A slab whose density is 40 above z = 0.9 and 0.01 below, with one cell of majorants, and
+    /// A slab with a density of 40 above z = 0.9 and 0.01 below, with one cell of majorants, and
     /// albedo 0.5.
     #[derive(Debug)]
     struct DenseEnd;

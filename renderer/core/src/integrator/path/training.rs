@@ -188,7 +188,7 @@ fn radiance(samples: &TileSamples, sample: u32) -> f32 {
 struct Pass {
     /// Samples with light, for the guide.
     samples: Vec<TrainingSample>,
-    /// Paths of each tile, for Russian roulette. They are not copied to one list, since there may be
+    /// Paths of each tile, for Russian roulette. They are not copied to one list, since there can be
     /// a million.
     paths: Vec<Vec<PathSample>>,
     /// Pixel and radiance of each camera sample.

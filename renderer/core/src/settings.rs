@@ -261,7 +261,9 @@ choice! {
     MethodName: Path {
         Path = "path": "Path tracing: global illumination, without participating media",
         Volpath = "volpath": "Path tracing: global illumination, with participating media",
-        Lightcuts = "lightcuts": "Direct light of many lights, by clusters with bounded errors",
+        Lightcuts = "lightcuts":
+            "Direct light of many lights, and indirect light with light paths, by clusters with \
+             bounded errors",
         AmbientOcclusion = "ambientocclusion":
             "How much of the hemisphere above each surface is open, without materials and lights",
     }

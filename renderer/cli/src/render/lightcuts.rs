@@ -51,8 +51,8 @@ pub struct LightcutsArgs {
     #[arg(long = "sky-points", value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     environment_points: Option<u32>,
 
-    /// Number of paths from lights; their vertices become virtual lights: indirect light; 0 renders
-    /// direct light only [default: the scene's, or 0]
+    /// Number of paths from lights, for indirect light: their vertices on surfaces and in media
+    /// become virtual lights; 0 renders direct light only [default: the scene's, or 0]
     #[arg(long, value_name = "N", value_parser = integer(0..=LightcutsSettings::MAX_POINTS))]
     light_paths: Option<u32>,
 
@@ -151,9 +151,8 @@ impl LightcutsArgs {
                 match first_given(&options) {
                     Some(option) => Err(Error::Option {
                         message: format!(
-                            "{option} applies only to the lightcuts integrator; this render uses \
-                             {}",
-                            method.name().name()
+                            "{option} applies only to the lightcuts integrator, which this render \
+                             does not use"
                         ),
                         help: format!(
                             "add --integrator {}, or omit {option}",
@@ -252,7 +251,7 @@ mod tests {
             rejections(&LightcutsArgs { max_cut: Some(5), ..none.clone() });
         assert_eq!(
             path.unwrap(),
-            "--max-cut applies only to the lightcuts integrator; this render uses path"
+            "--max-cut applies only to the lightcuts integrator, which this render does not use"
         );
         assert_eq!(
             stochastic.unwrap(),

@@ -350,6 +350,18 @@ fn render_scene(
             if let Some(reason) = loaded.scene.why_black(method) {
                 diagnostics.warn(None, reason, "the image is black")?;
             }
+            if method == MethodName::Lightcuts
+                && let Some(medium) = loaded.scene.media.iter().find(|medium| medium.emits())
+            {
+                diagnostics.warn(
+                    None,
+                    format!(
+                        "with lightcuts, the light of medium \"{}\" illuminates nothing",
+                        medium.name
+                    ),
+                    "it is only visible itself; --integrator volpath lets it illuminate the scene",
+                )?;
+            }
             let film = loaded.filename.as_path();
             let output = default_output(&args.scene, film);
             if let Some(name) = film.file_name().filter(|name| *name != output.as_os_str())

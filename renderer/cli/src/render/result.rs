@@ -17,7 +17,10 @@ use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::light::DEFAULT_GROUP;
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
-use lightbound::settings::{AmbientOcclusionSettings, ColourSpace, Method, ShadowTerminator};
+use lightbound::settings::{
+    AmbientOcclusionSettings, ColourSpace, IntegratorSettings, LightcutsSettings, Method,
+    ShadowTerminator,
+};
 use lightbound_image::write::{
     Attribute, srgb_codes, write_exr_rows, write_pfm_rows, write_png_codes,
 };
@@ -121,6 +124,25 @@ pub fn bound_violation_warning(cuts: &CutCounts) -> Option<String> {
         format!(
             "{n} of {checks} checked bounds do not hold; they are used unchanged, so errors may be \
              larger than requested"
+        )
+    })
+}
+
+/// A warning about paths from lights that leave no virtual lights, if none does.
+fn no_virtual_lights_warning(loaded: &LoadedScene, integrator: &dyn Integrator) -> Option<String> {
+    let IntegratorSettings { max_depth, method, .. } = &loaded.settings.integrator;
+    let Method::Lightcuts(LightcutsSettings { virtual_lights: Some(indirect), .. }) = method else {
+        return None;
+    };
+    let leave_none = integrator.light_tree().is_some_and(|tree| tree.virtual_lights == 0);
+    // Other causes have warnings of their own.
+    let expected = *max_depth > 1 && loaded.scene.why_black(method.name()).is_none();
+    (leave_none && expected).then(|| {
+        format!(
+            "{} paths from lights left no virtual lights, so there is no indirect light: surfaces \
+             are black or out of their reach, or the lights are suns or skies beyond a medium that \
+             fills all space",
+            indirect.paths
         )
     })
 }
@@ -302,6 +324,7 @@ impl<'a> RenderResult<'a> {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.film_warnings.clone();
         warnings.extend(bound_violation_warning(&self.stats.counts.cuts));
+        warnings.extend(no_virtual_lights_warning(self.job.loaded, self.job.integrator));
         let shading = &self.stats.counts.shading;
         if shading.capped > 0 {
             let (capped, all) = (shading.capped, shading.evaluations);

@@ -192,3 +192,36 @@ fn misspelt_settings_and_lights_without_power_are_reported() {
         .and(contains("no light of the scene has any power"));
     scene.run(&["render", "scene.pbrt", "-o", "a.exr", "-q"]).code(0).stderr(expected);
 }
+
+#[test]
+fn light_that_illuminates_nothing_is_reported() {
+    let scene = |medium: &str, light: &str| {
+        SceneDir::new(&format!(
+            r#"
+MakeNamedMedium "m" "string type" "homogeneous" {medium}
+MediumInterface "" "m"
+Camera "perspective"
+Film "rgb" "integer xresolution" 4 "integer yresolution" 4 "string filename" "a.exr"
+Sampler "zsobol" "integer pixelsamples" 1
+WorldBegin
+MediumInterface "m" "m"
+{light}
+Translate 0 0 3
+Shape "sphere"
+"#
+        ))
+    };
+    let sun = scene("", r#"LightSource "distant""#);
+    sun.render(&["--light-paths", "10"])
+        .code(0)
+        .stderr(contains("10 paths from lights left no virtual lights"));
+    scene("", "")
+        .render(&["--light-paths", "10"])
+        .code(0)
+        .stderr(contains("the scene has no light").and(contains("virtual lights").not()));
+    let fire = scene(r#""rgb Le" [1 1 1]"#, r#"LightSource "point""#);
+    fire.render(&[]).code(0).stderr(contains(
+        "the light of medium \"m\" illuminates nothing; it is only visible itself",
+    ));
+    fire.render(&["--light-paths", "10", "--strict"]).code(2);
+}

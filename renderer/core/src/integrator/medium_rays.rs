@@ -168,25 +168,9 @@ pub(super) fn medium_beyond(scene: &Scene, hit: &Hit, d: Vec3, medium: u32) -> u
     }
 }
 
-/// Returns the medium at the origin of a ray, as in [`Walk::medium`]: that in front of the first
-/// surface on its way that separates media, or `outer` if there is none.
-pub(super) fn medium_at_origin(scene: &Scene, mut ray: Ray, outer: u32) -> u32 {
-    loop {
-        let hit = scene.accel.intersect(&ray);
-        if hit.is_miss() {
-            return outer;
-        }
-        if let Some(media) = &scene.geometry.primitives[hit.primitive as usize].media {
-            let ng = scene.geometry.geometric_normal(&hit, ray.d);
-            return medium_index(media.on_side(ng, -ray.d));
-        }
-        ray.tmin = hit.t.next_up();
-    }
-}
-
-/// Returns the medium beyond all surfaces on the way of a ray, as in [`Walk::medium`]. `medium` is
-/// that at its origin.
-pub(super) fn medium_at_infinity(scene: &Scene, mut ray: Ray, mut medium: u32) -> u32 {
+/// Returns the medium at the end of a ray that passes all surfaces, as in [`Walk::medium`]. `medium`
+/// is that at its origin.
+pub(super) fn medium_at_end(scene: &Scene, mut ray: Ray, mut medium: u32) -> u32 {
     loop {
         let hit = scene.accel.intersect(&ray);
         if hit.is_miss() {
@@ -249,14 +233,14 @@ mod tests {
     #[test]
     fn media_at_the_ends_of_rays_follow_from_the_boundaries_on_their_way() {
         let scene = spheres();
-        let at_origin = |z: f32, d: Vec3| medium_at_origin(&scene, Ray::new(z * Vec3::Z, d), 7);
-        assert_eq!(at_origin(0.7, Vec3::Z), 0);
-        assert_eq!(at_origin(0.7, -Vec3::Z), 0, "behind the opaque sphere");
-        assert_eq!(at_origin(1.5, -Vec3::Z), 1);
-        assert_eq!(at_origin(1.5, Vec3::Z), 7, "no boundary");
-        let at_infinity = |z: f32, d: Vec3| medium_at_infinity(&scene, Ray::new(z * Vec3::Z, d), 0);
-        assert_eq!(at_infinity(0.7, Vec3::Z), 1);
-        assert_eq!(at_infinity(0.7, -Vec3::Z), 1, "behind the opaque sphere");
-        assert_eq!(at_infinity(1.5, Vec3::Z), 0, "no boundary");
+        let at_end = |ray: Ray| medium_at_end(&scene, ray, 7);
+        assert_eq!(at_end(Ray::new(0.7 * Vec3::Z, Vec3::Z)), 1);
+        assert_eq!(at_end(Ray::new(0.7 * Vec3::Z, -Vec3::Z)), 1, "behind the opaque sphere");
+        assert_eq!(at_end(Ray::new(1.5 * Vec3::Z, Vec3::Z)), 7, "no boundary");
+        let segment = |from: f32, to: f32| at_end(Ray::segment(from * Vec3::Z, to * Vec3::Z));
+        assert_eq!(segment(-3.0, -0.7), 0);
+        assert_eq!(segment(-3.0, 0.7), 0, "behind the opaque sphere");
+        assert_eq!(segment(-3.0, 1.5), 1);
+        assert_eq!(segment(-3.0, -1.5), 7, "no boundary");
     }
 }

@@ -15,7 +15,9 @@
 
 use super::heap_entry::HeapEntry;
 use crate::light_tree::{Child, LightKind, LightTree};
-use crate::medium::{Medium, MediumPoint, Segment, Tracker, Tracking, TrackingCounts, Walk};
+use crate::medium::{
+    ChannelWeights, Medium, MediumPoint, Segment, Tracker, Tracking, TrackingCounts, Walk,
+};
 use lightbound_math::sampling::{RandomStream, luminance};
 use lightbound_math::{Ray, Vec3};
 use std::collections::BinaryHeap;
@@ -94,6 +96,8 @@ impl<'a> InScattering<'a> {
         let pdf = |t: f32| (1.0 - tracked_share) * closed_pdf(t) + tracked_share * tracked_pdf;
         let mut walk = Walk { random, emission: Vec3::ZERO, ..*walk };
         if strategy < tracked_share {
+            // The media before were not sampled by delta tracking.
+            walk.weights = ChannelWeights::new(walk.weights.value, Vec3::ONE);
             self.tracker.track(medium, Tracking::Delta, std::slice::from_mut(&mut walk), |_| *ray);
             let throughput = |t: f32| walk.weights.value * (tracked_pdf / pdf(t));
             let point = walk
@@ -364,7 +368,7 @@ mod tests {
     };
     use crate::light::{AnyLight, PointLight};
     use crate::light_tree::PointOptions;
-    use crate::medium::{Cell, ChannelWeights, Field};
+    use crate::medium::{Cell, Field};
     use crate::settings::{
         BoundMode, Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method,
     };
@@ -474,6 +478,7 @@ mod tests {
 
     #[test]
     fn light_is_found_behind_thin_parts_of_dense_majorants() {
+        const BEFORE: Vec3 = vec3(0.2, 0.1, 0.05);
         let random = |i: u32, seed| RandomStream::from_seed(hash(i, seed));
         for light in [environment(1.0), AnyLight::Point(PointLight::new(Vec3::X, Vec3::ONE))] {
             let scene = sphere(Box::new(DenseEnd), 0.0, light);
@@ -483,10 +488,9 @@ mod tests {
             let mut in_scattering = InScattering::default();
             let (mut throughput, mut emission, n) = (0.0, 0.0, 20_000);
             for i in 0..n {
-                let walk = Walk {
-                    segment: [2.0, 4.0],
-                    ..Walk::new(0, 0, ChannelWeights::new(Vec3::ONE, Vec3::ONE), random(i, 1))
-                };
+                // Media before have been crossed by ratio tracking.
+                let weights = ChannelWeights { value: Vec3::ONE, delta: BEFORE, ratio: Vec3::ONE };
+                let walk = Walk { segment: [2.0, 4.0], ..Walk::new(0, 0, weights, random(i, 1)) };
                 let sample =
                     in_scattering.sample(&scene.media[0], &walk, &ray, &tree, random(i, 2));
                 throughput += sample.point.map_or(0.0, |point| f64::from(point.throughput.x));

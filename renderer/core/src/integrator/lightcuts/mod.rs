@@ -81,7 +81,8 @@ impl Lightcuts {
             return Err(IntegratorError(message.to_string()));
         }
         if settings.gather > 1 && settings.bounds == BoundMode::Hand {
-            let message = "cuts of several samples need compiled bounds, such as --bounds related";
+            let message = "cuts of several samples (--gather) need compiled bounds; use --bounds \
+                           related instead of hand";
             return Err(IntegratorError(message.to_string()));
         }
         let started = Instant::now();

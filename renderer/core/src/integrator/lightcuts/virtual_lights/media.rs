@@ -4,38 +4,55 @@ use super::emission::EmittedRay;
 use super::trace::Particle;
 use crate::geometry::Hit;
 use crate::integrator::medium_rays::{
-    MediumRays, has_media, is_interface, medium_at_infinity, medium_at_origin, medium_index,
-    separates_media,
+    MediumRays, has_media, is_interface, medium_at_end, medium_index, separates_media,
 };
 use crate::medium::{ChannelWeights, Tracking, Walk};
 use crate::scene::Scene;
 use lightbound_math::{Aabb, Ray, Vec3};
 
-/// The medium around all surfaces of a scene with media.
+/// What tells the media at lights: they follow from the medium around the camera and the boundaries
+/// on the way from there.
 #[derive(Clone, Copy)]
-pub(super) struct OuterMedium {
-    /// As in [`Walk::medium`].
-    medium: u32,
-    /// Whether it is the only medium.
-    is_everywhere: bool,
+pub(super) struct LightMedia {
+    /// Position of the camera.
+    camera: Vec3,
+    /// The medium around the camera, as in [`Walk::medium`].
+    at_camera: u32,
+    /// The medium around all surfaces.
+    outer: u32,
+    /// Whether surfaces separate media.
+    are_separated: bool,
 }
 
-impl OuterMedium {
+impl LightMedia {
     /// `None` if the scene has no media.
-    pub fn new(scene: &Scene) -> Option<OuterMedium> {
+    pub fn new(scene: &Scene) -> Option<LightMedia> {
         has_media(scene).then(|| {
-            let medium = medium_index(scene.camera_medium);
+            let at_camera = medium_index(scene.camera_medium);
             let axis = scene.camera.axis(scene.camera.time(0.0));
-            OuterMedium {
-                medium: medium_at_infinity(scene, axis, medium),
-                is_everywhere: !separates_media(scene),
+            LightMedia {
+                camera: axis.o,
+                at_camera,
+                outer: medium_at_end(scene, axis, at_camera),
+                are_separated: separates_media(scene),
             }
         })
     }
 
-    /// Returns the box of the medium; empty if it has none.
-    pub fn bounds(&self, scene: &Scene) -> Aabb {
-        let medium = scene.media.get(self.medium as usize);
+    /// Returns the medium at the origin of an emitted ray.
+    fn at(&self, scene: &Scene, ray: &Ray) -> u32 {
+        match self.are_separated {
+            true => {
+                let from_camera = Ray { time: ray.time, ..Ray::segment(self.camera, ray.o) };
+                medium_at_end(scene, from_camera, self.at_camera)
+            }
+            false => self.at_camera,
+        }
+    }
+
+    /// Returns the box of the outer medium; empty if it has none.
+    pub fn outer_bounds(&self, scene: &Scene) -> Aabb {
+        let medium = scene.media.get(self.outer as usize);
         let bounds = medium.and_then(|medium| Some(medium.transform.aabb(medium.field.bounds()?)));
         bounds.unwrap_or(Aabb::EMPTY)
     }
@@ -44,30 +61,30 @@ impl OuterMedium {
 /// Tracks particles through media, on one thread. Buffers are reused.
 pub(super) struct ParticleMedia<'a> {
     scene: &'a Scene,
-    outer: OuterMedium,
+    at_lights: LightMedia,
     rays: MediumRays<'a>,
 }
 
 impl<'a> ParticleMedia<'a> {
-    pub fn new(scene: &'a Scene, outer: OuterMedium) -> ParticleMedia<'a> {
-        ParticleMedia { scene, outer, rays: MediumRays::new(scene) }
+    pub fn new(scene: &'a Scene, at_lights: LightMedia) -> ParticleMedia<'a> {
+        ParticleMedia { scene, at_lights, rays: MediumRays::new(scene) }
     }
 
     /// Sets the medium around the origin of an emitted ray, and multiplies the power by the fraction
     /// of the light that gets there: light from far away passes the outer medium first.
     pub fn enter(&mut self, emitted: &EmittedRay, ray: Ray, particle: &mut Particle) {
-        particle.medium = self.outer.medium;
-        if emitted.is_distant() {
-            let weights = ChannelWeights::new(Vec3::ONE, Vec3::ONE);
-            let walk = Walk::new(0, self.outer.medium, weights, particle.random);
-            let (mut back, mut hits) = ([Ray { d: -ray.d, ..ray }], [Hit::MISS]);
-            let walks =
-                self.rays.track(self.scene, Tracking::Ratio, [walk], &mut back, &mut hits, |_| ());
-            particle.power *= walks[0].weights.value;
-            particle.random = walks[0].random;
-        } else if !self.outer.is_everywhere {
-            particle.medium = medium_at_origin(self.scene, ray, self.outer.medium);
+        let scene = self.scene;
+        if !emitted.is_distant() {
+            particle.medium = self.at_lights.at(scene, &ray);
+            return;
         }
+        particle.medium = self.at_lights.outer;
+        let weights = ChannelWeights::new(Vec3::ONE, Vec3::ONE);
+        let walk = Walk::new(0, particle.medium, weights, particle.random);
+        let (mut back, mut hits) = ([Ray { d: -ray.d, ..ray }], [Hit::MISS]);
+        let walks = self.rays.track(scene, Tracking::Ratio, [walk], &mut back, &mut hits, |_| ());
+        particle.power *= walks[0].weights.value;
+        particle.random = walks[0].random;
     }
 
     /// Moves particles along their rays through media to their next vertices, and sets where they

@@ -2,7 +2,7 @@
 
 use super::emission::{EmissionSampler, EmittedRay};
 use super::material_table::MaterialTableBuilder;
-use super::media::{OuterMedium, ParticleMedia};
+use super::media::{LightMedia, ParticleMedia};
 use super::{LitPoint, MAX_CORRECTION, VirtualMaterial, VirtualMaterials, correction};
 use crate::geometry::{Hit, Surface};
 use crate::integrator::lightcuts::vertex::{MediumVertex, PathVertex};
@@ -47,8 +47,8 @@ pub(in crate::integrator::lightcuts) fn trace(
     options: &TraceOptions,
 ) -> Option<(Vec<VirtualLight>, VirtualMaterials)> {
     let (mut lights, mut table) = (Vec::new(), MaterialTableBuilder::default());
-    let outer = OuterMedium::new(scene);
-    let outer_bounds = outer.map_or(Aabb::EMPTY, |outer| outer.bounds(scene));
+    let media = LightMedia::new(scene);
+    let outer_bounds = media.map_or(Aabb::EMPTY, |media| media.outer_bounds(scene));
     let bounds = scene.accel.bounds().union(outer_bounds);
     let Some(emission) = EmissionSampler::new(&scene.lights, tree, bounds) else {
         return Some((lights, table.finished()));
@@ -58,7 +58,7 @@ pub(in crate::integrator::lightcuts) fn trace(
         .map(|chunk| {
             let first = chunk * CHUNK;
             let paths = first..(first + CHUNK).min(options.paths);
-            Tracer::new(scene, &emission, outer, materials, options).trace(paths)
+            Tracer::new(scene, &emission, media, materials, options).trace(paths)
         })
         .collect();
     for (chunk, chunk_table) in chunks {
@@ -122,7 +122,7 @@ impl<'a> Tracer<'a> {
     fn new(
         scene: &'a Scene,
         emission: &'a EmissionSampler<'a>,
-        outer: Option<OuterMedium>,
+        media: Option<LightMedia>,
         materials: &'a MaterialBounds,
         options: &'a TraceOptions,
     ) -> Tracer<'a> {
@@ -134,7 +134,7 @@ impl<'a> Tracer<'a> {
             options,
             material: BoundEvaluator::new(materials),
             shading: ShadingBuffers::new(target, None),
-            media: outer.map(|outer| ParticleMedia::new(scene, outer)),
+            media: media.map(|media| ParticleMedia::new(scene, media)),
             lights: Vec::new(),
             table: MaterialTableBuilder::default(),
         }

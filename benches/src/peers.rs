@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long)]
     references: Option<PathBuf>,
 
-    /// Python with Mitsuba 3, NumPy and OpenEXR
+    /// Python with NumPy and OpenEXR, and with Mitsuba 3 if it is to be compared
     #[arg(long, default_value = "python3")]
     python: PathBuf,
 
@@ -41,7 +41,13 @@ pub struct Args {
     scenes: Vec<String>,
 
     /// Renderers, by the harness's names; those of this program start with `ours`
-    #[arg(long, value_delimiter = ',', default_value = "ours,ours-sobol,mitsuba-llvm,mitsuba-mj")]
+    ///
+    /// Others without results, such as those that are not installed, are left out of the ratios.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "ours,ours-sobol,mitsuba-llvm,mitsuba-mj,cycles-tree,lux-logpower"
+    )]
     peers: Vec<String>,
 
     /// Time limit of the longest render, core-seconds
@@ -88,10 +94,6 @@ impl Row {
         })
     }
 
-    fn is_ours(&self) -> bool {
-        self.peer.starts_with("ours")
-    }
-
     /// relMSE times core-seconds, which does not depend on the number of samples.
     fn cost(&self) -> f64 {
         self.relmse * self.cpu_seconds
@@ -123,7 +125,7 @@ impl Row {
 
 /// Returns the lowest cost and the highest rate of the other renderers; `None` without any.
 fn best_peer(rows: &[Row]) -> Option<(f64, f64)> {
-    let peers = || rows.iter().filter(|row| !row.is_ours());
+    let peers = || rows.iter().filter(|row| !is_ours(&row.peer));
     Some((
         peers().map(Row::cost).min_by(f64::total_cmp)?,
         peers().map(Row::rate).max_by(f64::total_cmp)?,
@@ -204,11 +206,27 @@ fn measure(args: &Args, scene: &str) -> Result<Vec<Row>, String> {
     let text = std::fs::read_to_string(&results)
         .map_err(|error| format!("no results on {scene}: {error}\n{log}"))?;
     let all: Value = serde_json::from_str(&text).map_err(|error| format!("{scene}: {error}"))?;
-    let row = |peer: &String| {
-        let row = Row::new(peer, &all[scene][peer]);
-        row.ok_or_else(|| format!("no results of {peer} on {scene}:\n{log}"))
-    };
-    args.peers.iter().map(row).collect()
+    rows(&args.peers, &all[scene])
+        .map_err(|peer| format!("no results of {peer} on {scene}:\n{log}"))
+}
+
+/// Returns the rows of all renderers with results, and reports the others. Fails with the name of a
+/// renderer of this program that has none.
+fn rows<'a>(peers: &'a [String], results: &Value) -> Result<Vec<Row>, &'a str> {
+    let mut rows = Vec::new();
+    for peer in peers {
+        match Row::new(peer, &results[peer]) {
+            Some(row) => rows.push(row),
+            None if is_ours(peer) => return Err(peer),
+            None => eprintln!("no results of {peer}: it failed, or is not installed"),
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether a renderer is this program.
+fn is_ours(peer: &str) -> bool {
+    peer.starts_with("ours")
 }
 
 #[cfg(test)]
@@ -234,6 +252,18 @@ mod tests {
         for results in [Value::Null, json!({ "rungs": { "64": [] } }), below_floor] {
             assert_eq!(Row::new("ours", &results), None, "{results}");
         }
+    }
+
+    #[test]
+    fn missing_peers_are_left_out() {
+        let results =
+            json!({ "ours": { "rungs": { "64": [run(64, 0.5, 0.1)] } }, "mitsuba": Value::Null });
+        let found = |peers: &[&str]| {
+            let peers: Vec<_> = peers.iter().map(|&peer| peer.to_owned()).collect();
+            rows(&peers, &results).map(|rows| rows.len()).map_err(str::to_owned)
+        };
+        assert_eq!(found(&["ours", "mitsuba", "cycles"]), Ok(1));
+        assert_eq!(found(&["ours", "ours-sobol"]), Err("ours-sobol".to_owned()));
     }
 
     #[test]

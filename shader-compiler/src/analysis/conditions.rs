@@ -77,7 +77,7 @@ pub struct Clip {
     /// Whether the value is an interval, so that code clips its endpoints.
     pub is_interval: bool,
     /// Whether both values are scalars, which are compared as in the point shader.
-    is_scalar_test: bool,
+    pub is_scalar_test: bool,
 }
 
 /// The clips of all blocks of a function.
@@ -466,10 +466,19 @@ mod tests {
 
     /// Bounds of the values of a function of x and y, from -1 to 1 and from 2 to 3, by name.
     fn bounds(body: &str, is_interval: bool) -> impl Fn(&str) -> [f32; 2] {
+        let inputs = [[-1.0, 1.0], [2.0, 3.0]]
+            .map(|[low, high]| Floats { negative_zero: false, ..Floats::between(low, high) });
+        bounds_of(body, inputs, is_interval)
+    }
+
+    /// Bounds of the values of a function of x and y, by name.
+    fn bounds_of(
+        body: &str,
+        inputs: [Floats; 2],
+        is_interval: bool,
+    ) -> impl Fn(&str) -> [f32; 2] + use<> {
         let function = parse(&format!("fn f(x: f32, y: f32) -> (r: f32) {{ {body} }}")).unwrap();
-        let inputs = [[-1.0, 1.0], [2.0, 3.0]].map(|[low, high]| {
-            Bounds::Float(Floats { negative_zero: false, ..Floats::between(low, high) })
-        });
+        let inputs = inputs.map(Bounds::Float);
         let intervals = vec![is_interval; function.len()];
         let solve = |clips: &Clips| {
             let facts = Facts { clips: Some(clips), ..Facts::default() };
@@ -511,6 +520,20 @@ mod tests {
             [of("%5"), of("%6"), of("%7")],
             [[above, 1.0], [2.0, 2.5f32.next_down()], [2.0, 3.0]]
         );
+    }
+
+    #[test]
+    fn limits_have_the_bounds_of_their_block() {
+        let body = "%0 = lt y, 2.5 %1 = if %0 {
+                %2 = lt y, x %3 = if %2 { yield 0.0 } else { %4 = neg x yield %4 } yield %3
+            } else { yield 0.0 }
+            return %1";
+        // Code clips intervals by values as they are defined.
+        for (is_interval, x) in [(false, 2.5f32.next_down()), (true, 3.0)] {
+            let inputs = [[-9.0, 9.0], [2.0, 3.0]].map(|[low, high]| Floats::between(low, high));
+            let of = bounds_of(body, inputs, is_interval);
+            assert_eq!(of("%4"), [-x, 9.0]);
+        }
     }
 
     /// Bounds of the values of a function of scalars, by name.

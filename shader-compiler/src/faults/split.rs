@@ -5,7 +5,7 @@ use super::check::possible_fault;
 use super::domain::{Domain, Region};
 use super::slice::{Site, Slice};
 use crate::analysis::conditions::Clips;
-use crate::analysis::solve::{self, Facts};
+use crate::analysis::solve::{self, Facts, Ranges};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
 use crate::ir::function::ValueData;
@@ -53,7 +53,7 @@ impl<'a> Analysis<'a> {
                 clips: Some(&analysis.clips),
                 ..Facts::default()
             };
-            solve::run(function, &analysis.is_interval, &inputs, Nan::Ignore, facts)
+            Ranges::solve(function, &analysis.is_interval, &inputs, Nan::Ignore, facts)
         };
         let related = relations::run(
             function,

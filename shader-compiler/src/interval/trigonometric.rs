@@ -5,7 +5,7 @@
 //! beyond that, results are unbounded. Sines and cosines are monotone between extrema. `atan2` is
 //! not quite monotone, and is widened (`math/TABLE.md`).
 
-use super::guards::{ALL, Sign};
+use super::guards::{ALL, Corners, HI, LO, Sign};
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::EmitExt;
@@ -133,8 +133,9 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             let conditions = self.are_not_nan(Op::Atan2, [y, x], |_| true);
             self.nan_free.extend(conditions);
         }
+        let corners = angle_corners(y, x);
         let [lo, hi] = [-PI, PI].map(|nan_replacement| {
-            self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_be_nan.then_some(nan_replacement))
+            self.at_corners(Op::Atan2, [y, x], corners, may_be_nan.then_some(nan_replacement))
         });
         let endpoints = [lo[0], hi[1]];
         let endpoints = self.widened(endpoints, Sign::Any, Op::Atan2.facts().widening, PI);
@@ -178,6 +179,19 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let ends_above = self.emit.le(zero, y.hi);
         let contains_zero = self.emit.both(starts_below, ends_above);
         Some(self.emit.both(is_left, contains_zero))
+    }
+}
+
+/// The corners with the least and the greatest angle of (x, y). Within a quadrant, there is one of
+/// each, except at the origin, where the angle is 0 or ±π.
+fn angle_corners<V: Copy + PartialEq>(y: &Interval<V>, x: &Interval<V>) -> [Corners; 2] {
+    let may_be_origin = x.known.floats().high() >= 0.0 && y.known.floats().pieces.contains(0.0);
+    match (y.sign(), x.sign()) {
+        (Sign::Plus, Sign::Plus) => [&[[LO, HI]], &[[HI, LO]]],
+        (Sign::Minus, Sign::Plus) => [&[[LO, LO]], &[[HI, HI]]],
+        (Sign::Plus, Sign::Minus) if !may_be_origin => [&[[HI, HI]], &[[LO, LO]]],
+        (Sign::Minus, Sign::Minus) if !may_be_origin => [&[[HI, LO]], &[[LO, HI]]],
+        _ => [ALL, ALL],
     }
 }
 
@@ -420,6 +434,32 @@ mod tests {
         cases.extend(OpTest::of(Op::Tan).check_floats(&[[-1.5, 1.5]], 2_000));
         cases.extend(OpTest::of(Op::Tan).check_floats(&[[-9000.0, 9000.0]], 4_000));
         assert_eq!(cases, ["between poles", "general"].into_iter().collect());
+    }
+
+    #[test]
+    fn atan2_has_two_corners_within_a_quadrant() {
+        let [plus, minus] = [[0.0, 2.0], [-2.0, 0.0]];
+        for ranges in [[plus, plus], [minus, plus], [plus, minus], [minus, minus]] {
+            OpTest::of(Op::Atan2).not_quite_monotone().check_floats(&ranges, 4_000);
+        }
+        for x in [[-2.0, -0.5], [-0.5, -1e-30]] {
+            for y in [plus, minus] {
+                OpTest::of(Op::Atan2).not_quite_monotone().check_floats(&[y, x], 4_000);
+            }
+        }
+        let corners = |endpoints: [[f32; 2]; 2]| {
+            let [y, x] = endpoints.map(|[low, high]| Interval {
+                lo: low,
+                hi: high,
+                known: Bounds::Float(Floats::between(low, high)),
+                facts: Facts { nan: false, negative_zero: false, singleton: false },
+            });
+            angle_corners(&y, &x).map(<[_]>::len)
+        };
+        assert_eq!(corners([[0.0, 1.0], [0.0, 1.0]]), [1, 1]);
+        assert_eq!(corners([[0.0, 1.0], [-1.0, -0.5]]), [1, 1]);
+        assert_eq!(corners([[0.0, 1.0], [-1.0, 0.0]]), [4, 4]);
+        assert_eq!(corners([[-1.0, 1.0], [0.0, 1.0]]), [4, 4]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub mod trace;
 
 use crate::analysis::conditions::Clips;
 use crate::analysis::nan_tests::{self, NanTests};
-use crate::analysis::solve::{self, Facts};
+use crate::analysis::solve::{self, Facts, Ranges};
 use crate::analysis::{Constraint, Endpoints, demand};
 use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
@@ -185,10 +185,13 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let known: Vec<_> =
         inputs.iter().map(|input| relations::input_bounds(input, options.relations)).collect();
     let clips = find_clips(&sunk, &is_interval, &known, options.nan);
-    let solve = |untested: Option<&[bool]>, constraints, negative_zeros| {
+    let ranges = |untested, constraints, negative_zeros| {
         let clips = Some(&clips);
         let facts = Facts { constraints, clips, negative_zeros, untested, ..Facts::default() };
-        solve::run(&sunk, &is_interval, &known, options.nan, facts)
+        Ranges::solve(&sunk, &is_interval, &known, options.nan, facts)
+    };
+    let solve = |untested, constraints, negative_zeros| {
+        ranges(untested, constraints, negative_zeros).of_values(&sunk)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
     // Endpoints refined by relations no longer reveal a NaN. So relations run on static bounds
@@ -203,7 +206,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         options.relations,
         options.nan,
         &clips,
-        |constraints| solve(without_tests, Some(constraints.to_vec()), None),
+        |constraints| ranges(without_tests, Some(constraints.to_vec()), None),
     );
     let constraints = related.is_constrained().then_some(&related.constraints);
     let untested = solve(None, constraints.cloned(), None);

@@ -60,6 +60,7 @@ mod unit;
 
 use crate::analysis::Constraint;
 use crate::analysis::conditions::Clips;
+use crate::analysis::solve::Ranges;
 use crate::builder::rewrite::liveness;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::ValueData;
@@ -531,9 +532,9 @@ impl PointShader<'_> {
 }
 
 /// Finds relations in a point shader, for a given NaN mode. `sorted` are the inputs of each sorted
-/// vector. `solve` computes static bounds under constraints.
+/// vector. `ranges` computes static bounds under constraints.
 #[expect(clippy::too_many_arguments, reason = "each is another part of the problem")]
-pub fn run(
+pub(crate) fn run<'f>(
     function: &Function,
     is_interval: &[bool],
     axes: &[Option<Axis>],
@@ -541,8 +542,9 @@ pub fn run(
     relations: Relations,
     nan: Nan,
     clips: &Clips,
-    solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
+    ranges: impl Fn(&[Constraint]) -> Ranges<'f>,
 ) -> RelationInfo {
+    let solve = |constraints: &[Constraint]| ranges(constraints).of_values(function);
     let mut related = RelationInfo::empty(function);
     // All modes use these.
     let candidates = normalized::candidates(function, is_interval);
@@ -565,7 +567,8 @@ pub fn run(
     };
     related.sorted = sorted;
     if !candidates.is_empty() {
-        normalized::find(&point, candidates, nan, &mut related);
+        let ranges = ranges(&related.constraints);
+        normalized::find(&point, &ranges, candidates, nan, &mut related);
         point.bounds = solve(&related.constraints);
     }
     if !remainders.is_empty() {

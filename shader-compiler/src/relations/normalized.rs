@@ -3,12 +3,13 @@
 //! quotients grow beyond any bound where S is small. All later operations then have to expect
 //! infinite endpoints, and NaN from 0 · ∞. So all modes clamp these quotients to [−1, 1].
 //!
-//! The limit holds for the float that the point shader computes, without tolerance, if S is at least
-//! 2⁻¹²⁶, as in [`normalize`](crate::frontend). If x² ≥ 2⁻¹²⁶, then √(x²) in floats is exactly |x|
+//! The limit holds for the float that the point shader computes, without tolerance, if the divisor is
+//! at least 2⁻⁶³. [`normalize`](crate::frontend) ensures that; in other shaders, a condition often
+//! does, such as an early exit for small S or √S. If x² ≥ 2⁻¹²⁶, then √(x²) in floats is exactly |x|
 //! (Boldo 2015, *Stupid is as stupid does: taking the square root of the square of a floating-point
 //! number*), or ∞ if x² overflows. Sums of x² with nonnegative terms, maxima and square roots are
-//! monotone in floats, so the root of S is not below |x|. If x² < 2⁻¹²⁶, then |x| ≤ 2⁻⁶³ ≤ √S. So
-//! the quotient is at most 1, or NaN if x or S is infinite or NaN.
+//! monotone in floats, so the root of S is not below |x|. If x² < 2⁻¹²⁶, then |x| < 2⁻⁶³. So the
+//! quotient is at most 1, or NaN if x or S is infinite or NaN.
 //!
 //! Clamped endpoints do not cross, even in an arm that no member takes, unless endpoints of x or of
 //! other terms do. S is defined where x has the same endpoints, or wider ones, if a condition clips
@@ -17,12 +18,16 @@
 
 use super::{PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
+use crate::analysis::solve::Ranges;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Function, Op, Stmt, Value};
 
 /// The limits of a component.
 const LIMITS: [f32; 2] = [-1.0, 1.0];
+
+/// Least divisor for which the limits hold: 2⁻⁶³.
+const MIN_DIVISOR: f32 = f32::from_bits((127 - 63) << 23);
 
 /// Maximum number of terms of S.
 const MAX_TERMS: usize = 8;
@@ -31,8 +36,6 @@ const MAX_TERMS: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate {
     value: Value,
-    /// S.
-    squared_length: Value,
     /// The other terms of S. The limit holds if none is negative.
     others: Vec<Value>,
 }
@@ -69,7 +72,7 @@ fn candidate(function: &Function, value: Value) -> Option<Candidate> {
             return None;
         }
     }
-    found.then_some(Candidate { value, squared_length, others })
+    found.then_some(Candidate { value, others })
 }
 
 /// The operand of a maximum with a constant that is not negative, or the value itself. A NaN operand
@@ -84,14 +87,16 @@ fn without_floor(function: &Function, value: Value) -> Value {
     }
 }
 
-/// Clamps components of normalized vectors.
+/// Clamps components of normalized vectors. `ranges` are those of the point shader.
 pub(super) fn find(
     point: &PointShader<'_>,
+    ranges: &Ranges<'_>,
     candidates: Vec<Candidate>,
     nan: Nan,
     related: &mut RelationInfo,
 ) {
-    for Candidate { value, squared_length, others } in candidates {
+    for Candidate { value, others } in candidates {
+        let divisor = ranges.of_operand(value, 1);
         let is_nonnegative = |&term: &Value| point.floats(term).low() >= 0.0;
         let known = point.floats(value);
         // A clamp would hide that an endpoint is infinite because of a NaN.
@@ -99,7 +104,7 @@ pub(super) fn find(
         let is_clamped = known.low() < LIMITS[0] || known.high() > LIMITS[1];
         if !hides_nan
             && is_clamped
-            && point.floats(squared_length).low() >= f32::MIN_POSITIVE
+            && divisor.is_some_and(|divisor| divisor.floats().low() >= MIN_DIVISOR)
             && others.iter().all(is_nonnegative)
         {
             let [low, high] = LIMITS;
@@ -119,6 +124,8 @@ mod tests {
     use super::*;
     use crate::ir::text::parse;
     use crate::random::Random;
+    use crate::relations::Relations;
+    use crate::relations::testing::Bounder;
 
     #[test]
     fn quotients_do_not_exceed_1() {
@@ -158,6 +165,61 @@ mod tests {
             let function = parse(&text(divisor)).expect("the text is well formed");
             let found = candidates(&function, &vec![true; function.len()]);
             assert_eq!(found.len(), count, "{divisor}");
+        }
+    }
+
+    /// Conditions on S and on √S. A root that only the arm needs is computed there.
+    #[test]
+    fn conditions_exclude_small_lengths() {
+        let guarded = |cond: &str, divisor: &str| {
+            format!(
+                "fn f(x: f32, y: f32) -> (r: f32) {{
+                    %0 = mul x, x
+                    %1 = mul y, y
+                    %2 = add %0, %1
+                    %3 = sqrt %2
+                    %4 = lt {cond}
+                    %5 = if %4 {{ yield 0.0 }} else {{
+                        %6 = sqrt %2
+                        %7 = div x, {divisor}
+                        yield %7
+                    }}
+                    return %5
+                }}"
+            )
+        };
+        let mut random = Random::new(3);
+        let mut fraction = || random.below(1 << 20) as f32 / (1 << 20) as f32;
+        for (cond, divisor, is_clamped) in [
+            ("%2, 1e-8", "%6", true),
+            ("%3, 1e-4", "%3", true),
+            ("%2, 1e-8", "%3", true),
+            ("%2, 1e-39", "%6", false),
+            ("1e-8, %2", "%6", false),
+        ] {
+            let bounder =
+                Bounder::new(&guarded(cond, divisor), &[None; 2], Relations::NONE, Nan::Suppress);
+            let mut widest = 0.0f32;
+            for _ in 0..2000 {
+                let scale = 0.1f32.powf(6.0 * fraction());
+                let mut end = || scale * (2.0 * fraction() - 1.0);
+                let boxes = [0; 2].map(|_| {
+                    let [a, b] = [end(), end()];
+                    [a.min(b), a.max(b)]
+                });
+                let [x, y] = boxes;
+                let members: Vec<_> = (0..8)
+                    .map(|k| {
+                        [x[k & 1], y[k >> 1 & 1]].map(|end| end * (1.0 - 0.1 * (k >> 2) as f32))
+                    })
+                    .collect();
+                let inside = members.iter().filter(|member| {
+                    std::iter::zip(*member, boxes).all(|(a, [low, high])| (low..=high).contains(a))
+                });
+                let [bounds] = bounder.run(&boxes, inside)[..] else { panic!("it has one output") };
+                widest = bounds.into_iter().fold(widest, |widest, end| widest.max(end.abs()));
+            }
+            assert_eq!(widest <= 1.0, is_clamped, "{cond}: {widest}");
         }
     }
 }

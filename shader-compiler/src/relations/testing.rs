@@ -63,7 +63,7 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
     let is_interval = classify::classify(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
     let solve = |constraints: &[Constraint]| {
-        solve::run(
+        solve::Ranges::solve(
             point,
             &is_interval,
             &vec![unit; axes.len()],

@@ -119,7 +119,7 @@ fn ranges<'f>(function: &'f Function, inputs: &[Input], clips: &'f Clips) -> Ran
         OF_POINTS.into_iter().collect(),
         Nan::Propagate,
         clips,
-        |constraints| solve(constraints).of_values(function),
+        solve,
     );
     solve(&related.constraints)
 }

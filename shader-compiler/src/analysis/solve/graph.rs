@@ -212,7 +212,12 @@ impl<'f> GraphBuilder<'f> {
         let clips = self.clips.map_or(&[][..], |clips| clips.of(results, truth));
         let mut outer = Vec::with_capacity(clips.len());
         for clip in clips {
-            let operands = [self.current(clip.value), self.graph.definitions[clip.other.index()]];
+            // Code clips intervals by the values as they are defined.
+            let other = match clip.is_scalar_test {
+                true => self.current(clip.other),
+                false => self.graph.definitions[clip.other.index()],
+            };
+            let operands = [self.current(clip.value), other];
             outer.push((clip.value, self.current(clip.value)));
             self.node(clip.value, Source::Clip(clip), &operands);
         }

@@ -210,3 +210,60 @@ fn black_borders_are_texels() {
     });
     assert!(found[0] == 0 && found[1] > 0, "{found:?}");
 }
+
+/// A function of floats, integers and a bool with this body.
+fn function(body: &str) -> Shader {
+    let text = format!(
+        "fn f(
+            /// range: [0, 2]
+            a: f32,
+            /// range: [-1, 1]
+            b: f32,
+            /// range: [-1, 1]
+            x: f32,
+            /// range: [1, 100000]
+            n: i32,
+            /// range: [-50, 50]
+            k: i32,
+            /// range: [0, 4294967295]
+            u: u32,
+            /// range: [0, 4294967295]
+            v: u32,
+        ) -> f32 {{ {body} }}"
+    );
+    Shader::parse_function("test.wgsl", &text, "f")
+        .unwrap_or_else(|error| panic!("{}", error.one_line()))
+}
+
+fn function_report(body: &str) -> Report {
+    let shader = function(body);
+    faults::find(&shader, Entry::Function, &Settings::default(), faults::UNIT_CUBE)
+        .expect("the shader is valid")
+}
+
+#[test]
+fn orders_of_operands_are_used_in_proofs() {
+    for body in [
+        "if (a < b) { return sqrt(b - a); } return 0.0;",
+        "if (a > b) { return 0.0; } return sqrt(b - a);",
+        "let d = b - a; if (a > b) { return 0.0; } return sqrt(d);",
+        "if (n < k) { return f32(10 / (k - n)); } return 0.0;",
+        "if (n == k) { return 0.0; } return f32(10 % (k - n));",
+        "if (u >= v) { return 0.0; } return f32(10u / (v - u));",
+        "var s = 0.0; for (var i = 0; i < n; i++) { s = max(s, 1.0 / f32(n - i)); } return s;",
+        "if (b > a + 0.001) { return 1.0 / (b - a); } return 0.0;",
+        "if (b - 0.001 > a) { return 1.0 / (a - b); } return 0.0;",
+        "if (a >= b) { return 0.0; } return log(b - a);",
+        "if (max(a, x) < b) { return log(b - a) + log(b - x); } return 0.0;",
+        "if (a == b) { return 0.0; } return log(abs(b - a));",
+        "if (a < b) { return inverseSqrt(2.0 * (b - a) + 0.0); } return 0.0;",
+        "if (abs(b - a) < 1e-6) { return 0.0; } return 1.0 / (b - a);",
+        "if (a < b) { return smoothstep(a, b, x); } return 0.0;",
+        "if (k > 2) { return f32(10 / (k - 2)); } return 0.0;",
+        "if (u == 0u) { return 0.0; } return f32(10u / u);",
+        "if (x < 1.0) { return 1.0 / (1.0 - x); } return 0.0;",
+    ] {
+        let faults = function_report(body).faults;
+        assert!(faults.is_empty(), "{body}: {faults:?}");
+    }
+}

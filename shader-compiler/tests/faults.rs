@@ -267,3 +267,36 @@ fn orders_of_operands_are_used_in_proofs() {
         assert!(faults.is_empty(), "{body}: {faults:?}");
     }
 }
+
+#[test]
+fn proofs_stop_where_orders_allow_faults() {
+    for body in [
+        // Rounded quotients overflow.
+        "if (a < b) { return 1.0 / (b - a); } return 0.0;",
+        "if (a >= b) { return 0.0; } return (x - a) / (b - a);",
+        "if (a >= 0.0) { return 1.0 / a; } return 0.0;",
+        "if (a > 0.0) { return 1.0 / a; } return 0.0;",
+        "if (a <= b) { return smoothstep(a, b, x); } return 0.0;",
+        "if (a <= b) { return log(b - a); } return 0.0;",
+        "if (a <= b) { return sqrt(a - b); } return 0.0;",
+        "if (n <= k) { return f32(10 / (k - n)); } return 0.0;",
+        "if (k > 2) { return f32(10 / (k - 3)); } return 0.0;",
+        "if (u < v) { return f32(10u / (v - u - 1u)); } return 0.0;",
+        // a + 1e-30 is rounded to a.
+        "if (b >= a + 1e-30) { return 1.0 / (b - a); } return 0.0;",
+    ] {
+        let faults = function_report(body).faults;
+        let happens = faults.iter().any(|fault| matches!(fault.outcome, Outcome::Happens(_)));
+        assert!(happens, "{body}: {faults:?}");
+    }
+}
+
+#[test]
+fn inputs_matter_if_a_special_value_avoids_the_fault() {
+    let body = "var y = a; for (var i = 0; i < 200; i++) { y *= 2.0; } return y;";
+    let faults = function_report(body).faults;
+    let [fault] = &faults[..] else { panic!("{faults:?}") };
+    let Outcome::Happens(witness) = &fault.outcome else { panic!("{faults:?}") };
+    let names: Vec<&str> = witness.inputs.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(names, ["a"]);
+}

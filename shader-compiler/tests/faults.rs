@@ -100,12 +100,26 @@ fn proofs_hold_for_random_inputs() {
         "m.a / (m.b * m.b - m.b + 0.5)",
         "sqrt(m.b) / (1.0 + m.a)",
         "smoothstep(m.a, 2.0, m.b)",
+        "log(m.b - m.a)",
+        "1.0 / (m.a - m.b)",
+        "sqrt(wi.z - wo.z)",
+        "f32(7 / (i32(9.0 * m.a) - i32(9.0 * m.b)))",
     ];
-    let guards =
-        ["true", "m.a > 0.0", "m.b >= 0.25", "m.a != 0.5", "wi.z > wo.z", "m.a + m.b < 1.0"];
+    let guards = [
+        "true",
+        "m.a > 0.0",
+        "m.b >= 0.25",
+        "m.a != 0.5",
+        "wi.z > wo.z",
+        "m.a + m.b < 1.0",
+        "m.a < m.b - 0.01",
+        "!(m.a < m.b)",
+        "abs(m.a - m.b) >= 0.01",
+        "i32(9.0 * m.a) < i32(9.0 * m.b)",
+    ];
     let mut random = Random::new(7);
     let (mut proved, mut failing) = (0, 0);
-    for _ in 0..150 {
+    for _ in 0..250 {
         let [x, y] = [0; 2].map(|_| *random.pick(&terms));
         let [p, q] = [0; 2].map(|_| *random.pick(&guards));
         let body =
@@ -259,6 +273,7 @@ fn orders_of_operands_are_used_in_proofs() {
         "if (a < b) { return inverseSqrt(2.0 * (b - a) + 0.0); } return 0.0;",
         "if (abs(b - a) < 1e-6) { return 0.0; } return 1.0 / (b - a);",
         "if (a < b) { return smoothstep(a, b, x); } return 0.0;",
+        "if (x < 1.0 && x > -1.0) { return 1.0 / (1.0 - x) + atanh(x); } return 0.0;",
         "if (k > 2) { return f32(10 / (k - 2)); } return 0.0;",
         "if (u == 0u) { return 0.0; } return f32(10u / u);",
         "if (x < 1.0) { return 1.0 / (1.0 - x); } return 0.0;",

@@ -16,7 +16,10 @@ const LEAST_POSITIVE: f32 = f32::from_bits(1);
 /// [`transfer`], they do not include results for gaps between pieces. `same` states that the first
 /// two operands are one value.
 pub(super) fn results(op: Op, args: &[Bounds], same: bool) -> Bounds {
-    let has_gap = |bounds: &Bounds| matches!(bounds, Bounds::Float(x) if !x.nan && x.pieces.iter().count() > 1);
+    let has_gap = |bounds: &Bounds| match bounds {
+        Bounds::Float(floats) => !floats.nan && floats.pieces.iter().count() > 1,
+        _ => false,
+    };
     let Some(index) = args.iter().position(has_gap).filter(|_| !same) else {
         return transfer(op, args, same, Nan::Ignore);
     };
@@ -106,7 +109,8 @@ impl<'a> PathBounds<'a> {
 
     fn compared_floats(&self, value: Value, floats: &Floats) -> Floats {
         let (min, max) = (f32::MIN, f32::MAX);
-        let is_magnitude = |other: Value| matches!(self.function.operation(other), Some((Op::Abs, &[x])) if x == value);
+        let is_magnitude =
+            |other: Value| self.function.operation(other) == Some((Op::Abs, &[value][..]));
         let mut pieces = floats.pieces;
         for &Inequality { low, high, is_strict, .. } in &self.known.orders {
             if let Some([_, end]) = self.hull(high) {

@@ -100,12 +100,26 @@ fn proofs_hold_for_random_inputs() {
         "m.a / (m.b * m.b - m.b + 0.5)",
         "sqrt(m.b) / (1.0 + m.a)",
         "smoothstep(m.a, 2.0, m.b)",
+        "log(m.b - m.a)",
+        "1.0 / (m.a - m.b)",
+        "sqrt(wi.z - wo.z)",
+        "f32(7 / (i32(9.0 * m.a) - i32(9.0 * m.b)))",
     ];
-    let guards =
-        ["true", "m.a > 0.0", "m.b >= 0.25", "m.a != 0.5", "wi.z > wo.z", "m.a + m.b < 1.0"];
+    let guards = [
+        "true",
+        "m.a > 0.0",
+        "m.b >= 0.25",
+        "m.a != 0.5",
+        "wi.z > wo.z",
+        "m.a + m.b < 1.0",
+        "m.a < m.b - 0.01",
+        "!(m.a < m.b)",
+        "abs(m.a - m.b) >= 0.01",
+        "i32(9.0 * m.a) < i32(9.0 * m.b)",
+    ];
     let mut random = Random::new(7);
     let (mut proved, mut failing) = (0, 0);
-    for _ in 0..150 {
+    for _ in 0..250 {
         let [x, y] = [0; 2].map(|_| *random.pick(&terms));
         let [p, q] = [0; 2].map(|_| *random.pick(&guards));
         let body =
@@ -209,4 +223,97 @@ fn black_borders_are_texels() {
         report.expect("the shader is valid").faults.len()
     });
     assert!(found[0] == 0 && found[1] > 0, "{found:?}");
+}
+
+/// A function of floats, integers and a bool with this body.
+fn function(body: &str) -> Shader {
+    let text = format!(
+        "fn f(
+            /// range: [0, 2]
+            a: f32,
+            /// range: [-1, 1]
+            b: f32,
+            /// range: [-1, 1]
+            x: f32,
+            /// range: [1, 100000]
+            n: i32,
+            /// range: [-50, 50]
+            k: i32,
+            /// range: [0, 4294967295]
+            u: u32,
+            /// range: [0, 4294967295]
+            v: u32,
+        ) -> f32 {{ {body} }}"
+    );
+    Shader::parse_function("test.wgsl", &text, "f")
+        .unwrap_or_else(|error| panic!("{}", error.one_line()))
+}
+
+fn function_report(body: &str) -> Report {
+    let shader = function(body);
+    faults::find(&shader, Entry::Function, &Settings::default(), faults::UNIT_CUBE)
+        .expect("the shader is valid")
+}
+
+#[test]
+fn orders_of_operands_are_used_in_proofs() {
+    for body in [
+        "if (a < b) { return sqrt(b - a); } return 0.0;",
+        "if (a > b) { return 0.0; } return sqrt(b - a);",
+        "let d = b - a; if (a > b) { return 0.0; } return sqrt(d);",
+        "if (n < k) { return f32(10 / (k - n)); } return 0.0;",
+        "if (n == k) { return 0.0; } return f32(10 % (k - n));",
+        "if (u >= v) { return 0.0; } return f32(10u / (v - u));",
+        "var s = 0.0; for (var i = 0; i < n; i++) { s = max(s, 1.0 / f32(n - i)); } return s;",
+        "if (b > a + 0.001) { return 1.0 / (b - a); } return 0.0;",
+        "if (b - 0.001 > a) { return 1.0 / (a - b); } return 0.0;",
+        "if (a >= b) { return 0.0; } return log(b - a);",
+        "if (max(a, x) < b) { return log(b - a) + log(b - x); } return 0.0;",
+        "if (a == b) { return 0.0; } return log(abs(b - a));",
+        "if (a < b) { return inverseSqrt(2.0 * (b - a) + 0.0); } return 0.0;",
+        "if (abs(b - a) < 1e-6) { return 0.0; } return 1.0 / (b - a);",
+        "if (a < b) { return smoothstep(a, b, x); } return 0.0;",
+        "if (x < 1.0 && x > -1.0) { return 1.0 / (1.0 - x) + atanh(x); } return 0.0;",
+        "if (k > 2) { return f32(10 / (k - 2)); } return 0.0;",
+        "if (u == 0u) { return 0.0; } return f32(10u / u);",
+        "if (x < 1.0) { return 1.0 / (1.0 - x); } return 0.0;",
+    ] {
+        let faults = function_report(body).faults;
+        assert!(faults.is_empty(), "{body}: {faults:?}");
+    }
+}
+
+#[test]
+fn proofs_stop_where_orders_allow_faults() {
+    for body in [
+        // Rounded quotients overflow.
+        "if (a < b) { return 1.0 / (b - a); } return 0.0;",
+        "if (a >= b) { return 0.0; } return (x - a) / (b - a);",
+        "if (a >= 0.0) { return 1.0 / a; } return 0.0;",
+        "if (a > 0.0) { return 1.0 / a; } return 0.0;",
+        "if (a <= b) { return smoothstep(a, b, x); } return 0.0;",
+        "if (a <= b) { return log(b - a); } return 0.0;",
+        "if (a <= b) { return sqrt(a - b); } return 0.0;",
+        "if (n <= k) { return f32(10 / (k - n)); } return 0.0;",
+        "if (k > 2) { return f32(10 / (k - 3)); } return 0.0;",
+        "if (u < v) { return f32(10u / (v - u - 1u)); } return 0.0;",
+        // Both differences are infinite.
+        "return smoothstep(-3e38, 3e38, 3e38 * x);",
+        // a + 1e-30 is rounded to a.
+        "if (b >= a + 1e-30) { return 1.0 / (b - a); } return 0.0;",
+    ] {
+        let faults = function_report(body).faults;
+        let happens = faults.iter().any(|fault| matches!(fault.outcome, Outcome::Happens(_)));
+        assert!(happens, "{body}: {faults:?}");
+    }
+}
+
+#[test]
+fn inputs_matter_if_a_special_value_avoids_the_fault() {
+    let body = "var y = a; for (var i = 0; i < 200; i++) { y *= 2.0; } return y;";
+    let faults = function_report(body).faults;
+    let [fault] = &faults[..] else { panic!("{faults:?}") };
+    let Outcome::Happens(witness) = &fault.outcome else { panic!("{faults:?}") };
+    let names: Vec<&str> = witness.inputs.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(names, ["a"]);
 }

@@ -99,13 +99,15 @@ pub fn implied_orders(
     implied(function, cond, truth, is_number).orders
 }
 
-/// What a condition implies about the values that it compares.
-struct Implied<'a> {
+/// What conditions imply about the values that they compare.
+#[derive(Clone)]
+pub(crate) struct Implied<'a> {
     function: &'a Function,
     is_number: &'a dyn Fn(Value) -> bool,
-    orders: Vec<Inequality>,
+    /// The orders of values.
+    pub orders: Vec<Inequality>,
     /// Values that are not equal.
-    different: Vec<[Value; 2]>,
+    pub different: Vec<[Value; 2]>,
 }
 
 fn implied<'a>(
@@ -114,13 +116,19 @@ fn implied<'a>(
     truth: bool,
     is_number: &'a dyn Fn(Value) -> bool,
 ) -> Implied<'a> {
-    let mut implied = Implied { function, is_number, orders: vec![], different: vec![] };
+    let mut implied = Implied::new(function, is_number);
     implied.add_implied(cond, truth);
     implied
 }
 
-impl Implied<'_> {
-    fn add_implied(&mut self, cond: Value, truth: bool) {
+impl<'a> Implied<'a> {
+    /// Nothing. `is_number` returns whether a value cannot be NaN.
+    pub fn new(function: &'a Function, is_number: &'a dyn Fn(Value) -> bool) -> Implied<'a> {
+        Implied { function, is_number, orders: vec![], different: vec![] }
+    }
+
+    /// Adds what a condition implies if its value is `truth`.
+    pub fn add_implied(&mut self, cond: Value, truth: bool) {
         let order = |low, high, is_strict| Inequality {
             low,
             high,

@@ -54,6 +54,7 @@ impl Fault {
             (NotANumber, Operation::AsinAcos) => "asin or acos of a number beyond 1",
             (NotANumber, Operation::Acosh) => "acosh of a number below 1",
             (NotANumber, Operation::Atanh) => "atanh of a number beyond 1",
+            (NotANumber, Operation::Smoothstep) => "smoothstep with edges too far apart",
             (NotANumber, _) => "NaN",
             (Infinity, Operation::InverseSqrt) => "inverse square root of 0",
             (Infinity, Operation::Log) => "logarithm of 0",
@@ -67,7 +68,7 @@ impl Fault {
     pub fn remedy(&self) -> &'static str {
         use FaultKind::*;
         match (self.kind, self.operation()) {
-            (_, Operation::Smoothstep) => "keep the edges apart",
+            (DivisionByZero, Operation::Smoothstep) => "keep the edges apart",
             (_, Operation::Division | Operation::Remainder) => {
                 "keep the divisor away from 0, as in `max(x, 1e-6)`"
             }

@@ -26,6 +26,7 @@
 mod check;
 mod domain;
 mod message;
+mod path;
 mod search;
 mod slice;
 mod split;

@@ -7,7 +7,7 @@ use super::split::{Analysis, Proof};
 use super::{FaultKind, Outcome, Place, Witness, WitnessInput};
 use crate::analysis::Constraint;
 use crate::interpreter;
-use crate::ir::{Def, Function, Op, Table, Value};
+use crate::ir::{Def, Function, Op, Stmt, Table, Value};
 use crate::random::Random;
 
 /// Maximum number of iterations of loops while a function is searched: inputs that take more are
@@ -267,6 +267,7 @@ impl<'a> Search<'a> {
                 .map(|_| self.domain.random(&mut self.random)[group.inputs.clone()].to_vec());
             let mut others: Vec<Vec<u32>> = random.collect();
             others.push(group.default.clone());
+            others.extend(group.special.iter().cloned());
             let matters = others.iter().any(|other| {
                 let mut row = found.row.clone();
                 row[group.inputs.clone()].copy_from_slice(other);
@@ -349,7 +350,7 @@ impl<'a> Search<'a> {
     }
 
     /// Moves the closest inputs towards a fault: by bisection, if the margin changes its sign, then
-    /// input by input.
+    /// to where inputs that are compared or subtracted are nearly equal, then input by input.
     fn descend(&self, slice: &Slice, state: &mut State) {
         let sites = [slice.site.value];
         let note = |state: &mut State, row: &[u32]| {
@@ -372,6 +373,15 @@ impl<'a> Search<'a> {
                     Some(_) => above = middle,
                     None => break,
                 }
+                if state.witness.is_some() {
+                    return;
+                }
+            }
+        }
+        let closest: Vec<_> = state.closest.iter().flatten().map(|(_, row)| row.clone()).collect();
+        for row in closest {
+            for other in self.rows_of_near_equality(&slice.function, &row) {
+                note(state, &other);
                 if state.witness.is_some() {
                     return;
                 }
@@ -409,6 +419,58 @@ impl<'a> Search<'a> {
             }
             step *= 0.25;
         }
+    }
+
+    /// A row with other values of two inputs that the function compares or subtracts: equal or
+    /// adjacent ones, also at 0, where their difference is least. One of them may be a constant.
+    fn rows_of_near_equality(&self, function: &Function, row: &[u32]) -> Vec<Vec<u32>> {
+        use Op::{Eq, IEq, ISub, Le, Lt, SLt, Smoothstep, Sub, ULt};
+        let input = |value: Value| match function.def(value) {
+            Def::Input(input) => Some(input as usize),
+            _ => None,
+        };
+        let mut rows = vec![];
+        crate::ir::function::for_each_stmt(&function.body, &mut |stmt| {
+            let Stmt::Op(value) = stmt else { return };
+            let (op, operands) = function.operation(*value).expect("statements define operations");
+            if !matches!(op, Eq | IEq | ISub | Le | Lt | SLt | Smoothstep | Sub | ULt) {
+                return;
+            }
+            for [x, y] in [[operands[0], operands[1]], [operands[1], operands[0]]] {
+                let Some(x) = input(x) else { continue };
+                let bases = match (input(y), function.constant(y)) {
+                    (Some(y), _) => vec![row[y], 0],
+                    (None, Some(word)) => vec![word],
+                    (None, None) => continue,
+                };
+                for base in bases {
+                    for neighbour in self.neighbours(x, base) {
+                        let mut other = row.to_vec();
+                        other[x] = neighbour;
+                        if let Some(y) = input(y) {
+                            other[y] = self.domain.regions[0][y].clamp(base);
+                        }
+                        self.domain.normalize(&mut other);
+                        rows.push(other);
+                    }
+                }
+            }
+        });
+        rows
+    }
+
+    /// Values of an input: a number, and those just below and above, limited to its extent.
+    fn neighbours(&self, input: usize, word: u32) -> [u32; 3] {
+        let extent = self.domain.regions[0][input];
+        let neighbours = match extent {
+            Extent::Float(_) => {
+                let x = f32::from_bits(word);
+                [x, x.next_down(), x.next_up()].map(f32::to_bits)
+            }
+            Extent::Int(_) => [word, word.wrapping_sub(1), word.wrapping_add(1)],
+            Extent::Bool(_) => [word; 3],
+        };
+        neighbours.map(|word| extent.clamp(word))
     }
 
     /// An input moved by a fraction of its extent.

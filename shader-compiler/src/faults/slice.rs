@@ -1,6 +1,8 @@
 //! The operations of a function that can fail, and the parts of the function that decide whether
 //! they do.
 
+use crate::builder::rewrite::implied_operands;
+use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Value};
 use std::collections::HashMap;
 
@@ -9,7 +11,8 @@ use std::collections::HashMap;
 pub(super) struct Site {
     /// The value that the operation defines.
     pub value: Value,
-    /// The conditions of the blocks that contain it, and their values there.
+    /// The conditions of the blocks that contain it, those that they determine, and their values
+    /// there.
     pub path: Vec<(Value, bool)>,
 }
 
@@ -61,10 +64,12 @@ fn can_fail(op: Op) -> bool {
 pub(super) fn sites(function: &Function) -> Vec<Site> {
     fn visit(
         function: &Function,
+        arms: &HashMap<Value, [Value; 3]>,
         block: &Block,
         path: &mut Vec<(Value, bool)>,
         sites: &mut Vec<Site>,
     ) {
+        let outer = path.len();
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
@@ -75,44 +80,73 @@ pub(super) fn sites(function: &Function) -> Vec<Site> {
                 }
                 Stmt::If(node) => {
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
-                        path.push((node.cond, truth));
-                        visit(function, arm, path, sites);
-                        path.pop();
+                        add_condition(function, arms, node.cond, truth, path);
+                        visit(function, arms, arm, path, sites);
+                        path.truncate(outer);
                     }
                 }
                 Stmt::Loop(node) => {
-                    visit(function, &node.head, path, sites);
-                    path.push((node.cond, true));
-                    visit(function, &node.body, path, sites);
-                    path.pop();
+                    visit(function, arms, &node.head, path, sites);
+                    add_condition(function, arms, node.cond, true, path);
+                    visit(function, arms, &node.body, path, sites);
+                    path.truncate(outer);
                 }
             }
         }
     }
     let mut sites = Vec::new();
-    visit(function, &function.body, &mut vec![], &mut sites);
+    visit(function, &if_results(function), &function.body, &mut vec![], &mut sites);
     sites
+}
+
+/// Adds a condition and those that it determines. `a && b` is an `if` that yields `b` or `false`: if
+/// it is true, so are both.
+fn add_condition(
+    function: &Function,
+    arms: &HashMap<Value, [Value; 3]>,
+    cond: Value,
+    truth: bool,
+    path: &mut Vec<(Value, bool)>,
+) {
+    path.push((cond, truth));
+    for (operand, truth) in implied_operands(function, cond, truth) {
+        add_condition(function, arms, operand, truth, path);
+    }
+    let Some(&[cond, then, otherwise]) = arms.get(&cond) else { return };
+    let is_excluded =
+        |value: Value| function.constant(value).is_some_and(|word| (word != 0) != truth);
+    for (excluded, taken, is_true) in [(otherwise, then, true), (then, otherwise, false)] {
+        if is_excluded(excluded) {
+            add_condition(function, arms, cond, is_true, path);
+            add_condition(function, arms, taken, truth, path);
+        }
+    }
+}
+
+/// For each result of an if, the condition and what the arms yield.
+fn if_results(function: &Function) -> HashMap<Value, [Value; 3]> {
+    let mut results = HashMap::new();
+    for_each_stmt(&function.body, &mut |stmt| {
+        if let Stmt::If(node) = stmt {
+            for (k, &result) in node.results.iter().enumerate() {
+                results.insert(result, [node.cond, node.then.yields[k], node.otherwise.yields[k]]);
+            }
+        }
+    });
+    results
 }
 
 impl Slice {
     /// Extracts the slice of a site.
     pub fn new(function: &Function, site: &Site) -> Slice {
-        let mut sources: HashMap<Value, [Value; 3]> = HashMap::new();
-        crate::ir::function::for_each_stmt(&function.body, &mut |stmt| match stmt {
-            Stmt::Op(_) => {}
-            Stmt::If(node) => {
-                for (k, &result) in node.results.iter().enumerate() {
-                    let yields = [node.then.yields[k], node.otherwise.yields[k]];
-                    sources.insert(result, [node.cond, yields[0], yields[1]]);
-                }
+        let mut sources = if_results(function);
+        for_each_stmt(&function.body, &mut |stmt| {
+            let Stmt::Loop(node) = stmt else { return };
+            for (k, &param) in node.params.iter().enumerate() {
+                sources.insert(param, [node.cond, node.init[k], node.body.yields[k]]);
             }
-            Stmt::Loop(node) => {
-                for (k, &param) in node.params.iter().enumerate() {
-                    sources.insert(param, [node.cond, node.init[k], node.body.yields[k]]);
-                }
-                for (k, &result) in node.results.iter().enumerate() {
-                    sources.insert(result, [node.cond, node.head.yields[k], node.head.yields[k]]);
-                }
+            for (k, &result) in node.results.iter().enumerate() {
+                sources.insert(result, [node.cond, node.head.yields[k], node.head.yields[k]]);
             }
         });
         let mut live = vec![false; function.len()];
@@ -251,7 +285,7 @@ impl Copy<'_> {
     fn needs_loop(&self, node: &Loop) -> bool {
         let mut needed = node.results.iter().chain(&node.params).any(|&value| self.is_live(value));
         for block in [&node.head, &node.body] {
-            crate::ir::function::for_each_stmt(block, &mut |stmt| {
+            for_each_stmt(block, &mut |stmt| {
                 needed |= matches!(stmt, Stmt::Op(value) if self.live[value.index()]);
             });
         }

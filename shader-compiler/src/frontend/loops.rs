@@ -164,6 +164,7 @@ fn emitted<'s>(steps: &'s [Step]) -> impl Iterator<Item = Handle<Expression>> + 
 
 #[cfg(test)]
 mod tests {
+    use crate::frontend::Shader;
     use crate::frontend::testing::{CAP, check_all, run, shape, translate};
     use crate::ir::function::{Stmt, for_each_stmt};
 
@@ -213,6 +214,32 @@ mod tests {
             return s;
         }";
         check_all(source, 0..20, |x| (0..x).map(|i| 3 * i).take_while(|&d| d <= 40).sum());
+    }
+
+    #[test]
+    fn only_lines_of_reachable_loops_are_listed() {
+        let text = "fn inner(x: i32) -> i32 {
+            var s = 0;
+            for (var i = 0; i < x; i++) { s += i; }
+            return s;
+        }
+        fn f(x: i32) -> i32 {
+            var s = inner(x);
+            if x > 0 { while s < 9 { s += inner(s); } }
+            return s;
+        }
+        fn other(x: i32) -> i32 {
+            var s = 0;
+            while s < x { s++; }
+            return s;
+        }
+        fn none(x: i32) -> i32 { return x; }";
+        for (function, lines) in
+            [("inner", &[3][..]), ("f", &[3, 8]), ("other", &[13]), ("none", &[])]
+        {
+            let shader = Shader::parse_function("test.wgsl", text, function);
+            assert_eq!(shader.expect("it is valid").loop_lines(), lines, "{function}");
+        }
     }
 
     #[test]

@@ -531,19 +531,33 @@ impl Shader {
         self.source.author_text()
     }
 
-    /// Line numbers of the loops, starting from 1.
+    /// Line numbers of the loops that the functions of the shader can reach, starting from 1. Other
+    /// functions of the file do not count.
     pub fn loop_lines(&self) -> Vec<u32> {
         let text = self.source.author_text();
+        let Contract { main, albedo, emission, sample, pdf, material, .. } = self.contract;
+        let mut reached = vec![main];
+        reached.extend([albedo, emission, sample, pdf, material].into_iter().flatten());
         let mut lines = Vec::new();
-        let mut blocks: Vec<_> =
-            self.module.functions.iter().map(|(_, function)| &function.body).collect();
-        while let Some(block) = blocks.pop() {
-            for (statement, span) in block.span_iter() {
-                blocks.extend(contract::nested_blocks(statement));
-                let start =
-                    span.to_range().map(|range| range.start).filter(|&start| start < text.len());
-                if let (naga::Statement::Loop { .. }, Some(start)) = (statement, start) {
-                    lines.push(line_of(text, start) as u32);
+        let mut visited = 0;
+        while let Some(&function) = reached.get(visited) {
+            visited += 1;
+            let mut blocks = vec![&self.module.functions[function].body];
+            while let Some(block) = blocks.pop() {
+                for (statement, span) in block.span_iter() {
+                    blocks.extend(contract::nested_blocks(statement));
+                    let start = span.to_range().map(|range| range.start);
+                    match (statement, start.filter(|&start| start < text.len())) {
+                        (naga::Statement::Loop { .. }, Some(start)) => {
+                            lines.push(line_of(text, start) as u32);
+                        }
+                        (naga::Statement::Call { function, .. }, _)
+                            if !reached.contains(function) =>
+                        {
+                            reached.push(*function);
+                        }
+                        _ => {}
+                    }
                 }
             }
         }

@@ -1,0 +1,274 @@
+//! Bounds of values where the conditions of a path hold. All floats are finite there.
+
+use crate::analysis::conditions::{Implied, Inequality};
+use crate::analysis::transfer::transfer;
+use crate::interval::{Bools, Bounds, Floats, Ints, Nan, Pieces};
+use crate::ir::{Function, Op, Value};
+
+/// Number of operations, one on the result of another, whose operands are refined.
+const MAX_DEPTH: u32 = 4;
+
+/// The least positive float. The difference of two floats that are not equal is at least that, as
+/// subnormals are kept.
+const LEAST_POSITIVE: f32 = f32::from_bits(1);
+
+/// The possible results of an operation on operands within bounds. Unlike those of
+/// [`transfer`], they do not include results for gaps between pieces. `same` states that the first
+/// two operands are one value.
+pub(super) fn results(op: Op, args: &[Bounds], same: bool) -> Bounds {
+    let has_gap = |bounds: &Bounds| match bounds {
+        Bounds::Float(floats) => !floats.nan && floats.pieces.iter().count() > 1,
+        _ => false,
+    };
+    let Some(index) = args.iter().position(has_gap).filter(|_| !same) else {
+        return transfer(op, args, same, Nan::Ignore);
+    };
+    let floats = args[index].floats();
+    let of_piece = |[low, high]: [f32; 2]| {
+        let mut args = args.to_vec();
+        args[index] = Bounds::Float(floats.meet(&Floats::between(low, high)));
+        results(op, &args, same)
+    };
+    let all = floats.pieces.iter().map(of_piece).reduce(|a, b| a.join(&b));
+    all.expect("there are pieces")
+}
+
+/// The bounds of a function's values, and what conditions imply.
+#[derive(Clone)]
+pub(super) struct PathBounds<'a> {
+    function: &'a Function,
+    bounds: &'a [Bounds],
+    known: Implied<'a>,
+}
+
+impl<'a> PathBounds<'a> {
+    /// The bounds where conditions have these values.
+    pub fn new(
+        function: &'a Function,
+        bounds: &'a [Bounds],
+        path: &[(Value, bool)],
+    ) -> PathBounds<'a> {
+        let mut known = Implied::new(function, &|_| true);
+        path.iter().for_each(|&(cond, truth)| known.add_implied(cond, truth));
+        PathBounds { function, bounds, known }
+    }
+
+    /// The bounds of a value.
+    pub fn of(&self, value: Value) -> Bounds {
+        self.refined(value, MAX_DEPTH)
+    }
+
+    fn refined(&self, value: Value, depth: u32) -> Bounds {
+        let mut bounds = self.compared(value);
+        let Some((op, operands)) = self.function.operation(value) else { return bounds };
+        if depth == 0 || op.is_load() {
+            return bounds;
+        }
+        if let (Op::Sub | Op::ISub, &[x, y]) = (op, operands) {
+            bounds = bounds.meet(&match op {
+                Op::Sub => Bounds::Float(self.difference(x, y)),
+                _ => Bounds::Int(self.integer_difference(x, y)),
+            });
+        }
+        let from_operands = match *operands {
+            [cond, then, otherwise] if op == Op::Select => {
+                let arm = |value: Value, truth: bool| {
+                    let Bools { may_be_false, may_be_true } = self.bounds[cond.index()].bools();
+                    if !(if truth { may_be_true } else { may_be_false }) {
+                        return Bounds::empty(self.function.ty(value));
+                    }
+                    let mut selected = self.clone();
+                    selected.known.add_implied(cond, truth);
+                    selected.refined(value, depth - 1)
+                };
+                arm(then, true).join(&arm(otherwise, false))
+            }
+            _ => {
+                let args: Vec<Bounds> =
+                    operands.iter().map(|&operand| self.refined(operand, depth - 1)).collect();
+                results(op, &args, operands.len() > 1 && operands[0] == operands[1])
+            }
+        };
+        bounds.meet(&from_operands)
+    }
+
+    /// The bounds that follow from comparisons of a value, or of its magnitude.
+    fn compared(&self, value: Value) -> Bounds {
+        let bounds = self.bounds[value.index()];
+        if self.function.constant(value).is_some() {
+            return bounds;
+        }
+        match bounds {
+            Bounds::Float(floats) => {
+                Bounds::Float(self.compared_floats(value, &floats.meet(&Floats::finite())))
+            }
+            Bounds::Int(ints) => Bounds::Int(self.compared_ints(value, ints)),
+            Bounds::Bool(_) => bounds,
+        }
+    }
+
+    fn compared_floats(&self, value: Value, floats: &Floats) -> Floats {
+        let (min, max) = (f32::MIN, f32::MAX);
+        let is_magnitude =
+            |other: Value| self.function.operation(other) == Some((Op::Abs, &[value][..]));
+        let mut pieces = floats.pieces;
+        for &Inequality { low, high, is_strict, .. } in &self.known.orders {
+            if let Some([_, end]) = self.hull(high) {
+                let end = if is_strict { end.next_down() } else { end };
+                if low == value {
+                    pieces = pieces.within(min, end);
+                } else if is_magnitude(low) {
+                    pieces = pieces.within(-end, end);
+                }
+            }
+            if let Some([end, _]) = self.hull(low) {
+                let end = if is_strict { end.next_up() } else { end };
+                if high == value {
+                    pieces = pieces.within(end, max);
+                } else if is_magnitude(high) && end > 0.0 {
+                    pieces = pieces.within(min, -end).join(&pieces.within(end, max));
+                }
+            }
+        }
+        for other in self.different_from(value) {
+            if let Some([low, high]) = self.hull(other)
+                && low == high
+            {
+                let below = pieces.within(min, low.next_down());
+                pieces = below.join(&pieces.within(low.next_up(), max));
+            }
+        }
+        floats.meet(&Floats::of(pieces))
+    }
+
+    fn compared_ints(&self, value: Value, mut ints: Ints) -> Ints {
+        let hull = |other: Value| self.bounds[other.index()].ints().hull();
+        for &Inequality { low, high, is_strict, is_unsigned, .. } in &self.known.orders {
+            let step = i32::from(is_strict);
+            if low == value
+                && let Some([least, end]) = hull(high)
+            {
+                ints = match end.checked_sub(step) {
+                    // Not negative, as it is at most an unsigned integer below 2³¹.
+                    Some(end) if is_unsigned && least >= 0 => ints.within(0, end),
+                    _ if is_unsigned => ints,
+                    Some(end) => ints.within(i32::MIN, end),
+                    None => Pieces::empty(),
+                };
+            }
+            if high == value
+                && let Some([end, _]) = hull(low)
+            {
+                let above = match end.checked_add(step) {
+                    Some(end) => ints.within(end, i32::MAX),
+                    None => Pieces::empty(),
+                };
+                ints = match is_unsigned {
+                    false => above,
+                    // Integers from 2³¹ on are negative as signed ones.
+                    true if end >= 0 => above.join(&ints.within(i32::MIN, -1)),
+                    true => ints,
+                };
+            }
+        }
+        for other in self.different_from(value) {
+            if let Some([x, end]) = hull(other)
+                && x == end
+            {
+                let below = x.checked_sub(1).map(|end| ints.within(i32::MIN, end));
+                let above = x.checked_add(1).map(|end| ints.within(end, i32::MAX));
+                ints = [below, above].iter().flatten().fold(Pieces::empty(), Pieces::join);
+            }
+        }
+        ints
+    }
+
+    /// The bounds of the float x − y that the order of x and y implies.
+    fn difference(&self, x: Value, y: Value) -> Floats {
+        let low = self.least_difference(x, y).unwrap_or(f32::MIN);
+        let high = -self.least_difference(y, x).unwrap_or(f32::MIN);
+        let mut pieces = Floats::finite().pieces.within(low, high);
+        if self.different_from(x).any(|other| other == y) {
+            let below = pieces.within(f32::MIN, -LEAST_POSITIVE);
+            pieces = below.join(&pieces.within(LEAST_POSITIVE, f32::MAX));
+        }
+        Floats::of(pieces)
+    }
+
+    /// Whether two floats are not equal.
+    pub fn are_different(&self, x: Value, y: Value) -> bool {
+        !self.difference(x, y).contains(0.0)
+    }
+
+    /// A float that high − low is at least, if an order implies one.
+    ///
+    /// Rounding is monotone: if a + c is rounded to a float below b, then a + c < b before rounding,
+    /// too. So b − a > c, which is rounded to at least c. The same holds if a is below b − c.
+    fn least_difference(&self, high: Value, low: Value) -> Option<f32> {
+        let operation = |value: Value| self.function.operation(value);
+        let least = |order: &Inequality| {
+            let offset = match (operation(order.low), operation(order.high)) {
+                _ if order.low == low && order.high == high => return Some(0.0),
+                (Some((Op::Add, &[a, c])), _) if a == low && order.high == high => c,
+                (Some((Op::Add, &[c, a])), _) if a == low && order.high == high => c,
+                (_, Some((Op::Sub, &[b, c]))) if b == high && order.low == low => c,
+                _ => return None,
+            };
+            order.is_strict.then(|| self.bounds[offset.index()].floats().low())
+        };
+        let of = |order: &Inequality| {
+            let least = least(order)?;
+            let is_positive = order.is_strict && least >= 0.0;
+            Some(if is_positive { least.max(LEAST_POSITIVE) } else { least })
+        };
+        self.known.orders.iter().filter_map(of).reduce(f32::max)
+    }
+
+    /// The bounds of the integer x − y, which wraps around, that the order of x and y implies.
+    fn integer_difference(&self, x: Value, y: Value) -> Ints {
+        let (mut low, mut high) = (i32::MIN, i32::MAX);
+        let mut is_nonzero = self.different_from(x).any(|other| other == y);
+        let hull = |value: Value| self.bounds[value.index()].ints().hull();
+        let (Some([least_x, greatest_x]), Some([least_y, greatest_y])) = (hull(x), hull(y)) else {
+            return Pieces::empty();
+        };
+        let is_exact =
+            greatest_x.checked_sub(least_y).is_some() && least_x.checked_sub(greatest_y).is_some();
+        let are_nonnegative = least_x >= 0 && least_y >= 0;
+        for order in &self.known.orders {
+            let is_greater = [order.low, order.high] == [y, x];
+            if !is_greater && [order.low, order.high] != [x, y] {
+                continue;
+            }
+            is_nonzero |= order.is_strict;
+            if is_exact && (!order.is_unsigned || are_nonnegative) {
+                match is_greater {
+                    true => low = low.max(0),
+                    false => high = high.min(0),
+                }
+            }
+        }
+        let all = Pieces::one(i32::MIN, i32::MAX).within(low, high);
+        match is_nonzero {
+            true => all.within(i32::MIN, -1).join(&all.within(1, i32::MAX)),
+            false => all,
+        }
+    }
+
+    /// The values that a value is not equal to.
+    fn different_from(&self, value: Value) -> impl Iterator<Item = Value> {
+        self.known.different.iter().filter_map(move |&[a, b]| match value {
+            _ if a == value => Some(b),
+            _ if b == value => Some(a),
+            _ => None,
+        })
+    }
+
+    /// The bounds of a float, if it is one.
+    fn hull(&self, value: Value) -> Option<[f32; 2]> {
+        match &self.bounds[value.index()] {
+            Bounds::Float(floats) => floats.pieces.hull(),
+            _ => None,
+        }
+    }
+}

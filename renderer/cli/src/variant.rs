@@ -180,22 +180,30 @@ impl VariantArgs {
     /// If relations are given for another mode than `related`.
     pub fn options(&self) -> Result<Options, Error> {
         let mode = self.mode.unwrap_or_default();
+        Ok(Options {
+            sides: self.sides.unwrap_or_default().compiler_value(),
+            nan: self.nan.unwrap_or_default().compiler_value(),
+            tracking: mode.compiler_value(),
+            relations: self.relations(Mode::default())?,
+            ..Options::default()
+        })
+    }
+
+    /// The relations of the mode, or of `default` if none is given.
+    ///
+    /// # Errors
+    /// If relations are given for another mode than `related`.
+    pub fn relations(&self, default: Mode) -> Result<Relations, Error> {
+        let mode = self.mode.unwrap_or(default);
         if self.relations.is_some() && mode != Mode::Related {
             return Err(Error::Option {
                 message: "--relations requires --mode related".into(),
                 help: "add --mode related".into(),
             });
         }
-        Ok(Options {
-            sides: self.sides.unwrap_or_default().compiler_value(),
-            nan: self.nan.unwrap_or_default().compiler_value(),
-            tracking: mode.compiler_value(),
-            relations: if mode == Mode::Related {
-                self.relations.unwrap_or_else(Relations::all)
-            } else {
-                Relations::NONE
-            },
-            ..Options::default()
+        Ok(match mode {
+            Mode::Related => self.relations.unwrap_or_else(Relations::all),
+            Mode::Naive | Mode::Optimized => Relations::NONE,
         })
     }
 
@@ -214,14 +222,29 @@ impl VariantArgs {
         settings: &Settings,
         frame: bounding::Frame,
     ) -> Result<Integrand, Error> {
+        let luminance = self.luminance(shader)?;
+        let colours = Integrand::new(shader, settings, frame)?;
+        Ok(if luminance { colours.with_luminance() } else { colours })
+    }
+
+    /// Whether to bound the luminance.
+    ///
+    /// # Errors
+    /// If the shader has no colours.
+    pub fn luminance(&self, shader: &Shader) -> Result<bool, Error> {
         let has_colours = matches!(shader.kind(), ShaderKind::Brdf | ShaderKind::Phase);
         if self.luminance && !has_colours {
             let (name, kind) = (shader.name(), shader.kind().name());
             let message = format!("--luminance: {name} is {kind}, which has no colours");
             return Err(Error::option(message, "omit the option"));
         }
-        let colours = Integrand::new(shader, settings, frame)?;
-        Ok(if self.luminance { colours.with_luminance() } else { colours })
+        Ok(self.luminance)
+    }
+
+    /// Returns the name of an option that was given and that applies to endpoints, if any.
+    pub fn first_of_endpoints(&self) -> Option<&'static str> {
+        let all = [("--nan", self.nan.is_some()), ("--sides", self.sides.is_some())];
+        all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
     /// Returns the name of one of these options that was given, if any.

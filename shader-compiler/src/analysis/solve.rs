@@ -20,7 +20,7 @@ mod widening;
 
 use super::Constraint;
 use super::conditions::Clips;
-use super::transfer::{scalar_ints, transfer};
+use super::transfer::{transfer, transfer_scalars};
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Def, Function, Op, Type, Value};
 use components::Components;
@@ -263,11 +263,9 @@ impl Solver<'_, '_> {
                         let args = [assigned(0), assigned(1)];
                         let bounds = transfer(op, &args, same, nan);
                         // Intervals have the endpoints of their lowerings.
-                        match (&args, self.is_interval[node.value.index()]) {
-                            ([Bounds::Int(a), Bounds::Int(b)], false) => {
-                                scalar_ints(op, [a, b], bounds)
-                            }
-                            _ => bounds,
+                        match self.is_interval[node.value.index()] {
+                            true => bounds,
+                            false => transfer_scalars(op, &args, bounds),
                         }
                     }
                     _ => transfer(op, &[assigned(0), assigned(1), assigned(2)], same, nan),

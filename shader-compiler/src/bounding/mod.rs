@@ -45,6 +45,7 @@
 mod directions;
 pub mod hand;
 mod kernel;
+mod point_ranges;
 mod split;
 
 use crate::builder::rewrite::{append, rebuild};
@@ -61,6 +62,7 @@ use crate::relations::{Axis, MAX_UNIT_COMPONENT, SortedComponent};
 use crate::specialize::specialize;
 pub use directions::{Direction, Precondition, PreconditionError};
 pub use kernel::{BoundingKernel, BoundsBatch, BoxBatch};
+pub use point_ranges::{PointRanges, RangeOptions};
 pub use split::SplitKernel;
 
 /// Coordinate system of directions.
@@ -114,6 +116,7 @@ pub struct Integrand {
     /// all results of a function.
     pub outputs: Vec<usize>,
     kind: ShaderKind,
+    entry: Entry,
     frame: Frame,
     sides: SurfaceSides,
     /// Inputs that precede the parameters, unless they are directions.
@@ -159,11 +162,23 @@ impl Integrand {
         frame: Frame,
         entry: Entry,
     ) -> Result<Integrand, ShaderError> {
-        let local = passes::optimize(&shader.function(entry, settings)?);
+        let function = shader.function(entry, settings)?;
+        Ok(Integrand::of_function(shader, settings, frame, entry, &function))
+    }
+
+    /// Creates the integrand from the function of an entry, which need not be bounded.
+    fn of_function(
+        shader: &Shader,
+        settings: &Settings,
+        frame: Frame,
+        entry: Entry,
+        function: &Function,
+    ) -> Integrand {
+        let local = passes::optimize(function);
         let point = match frame {
             // Without loops, ranges are known: those of coordinates that grow from octave to octave
             // would be infinite.
-            Frame::Local if matches!(entry, Entry::Density | Entry::Function) => {
+            Frame::Local if matches!(shader.kind(), ShaderKind::Density | ShaderKind::Function) => {
                 unroll::run_up_to(&local, Rules::Exact, MAX_UNROLLED)
             }
             Frame::Local => local,
@@ -176,19 +191,20 @@ impl Integrand {
         // A density may have one channel; `capped` may follow.
         let outputs = match entry {
             Entry::Function => shader.output_names().len(),
-            _ if point.outputs[0].name == "density" => 1,
+            _ if ["density", "pdf"].contains(&&*point.outputs[0].name) => 1,
             _ => 3,
         };
-        Ok(Integrand {
+        Integrand {
             point,
             outputs: (0..outputs).collect(),
             kind: shader.kind(),
+            entry,
             frame,
             sides: shader.sides(),
             arguments: shader.arguments().to_vec(),
             parameters: parameters.to_vec(),
             known: None,
-        })
+        }
     }
 
     /// Specializes the function for parameters within bounds, one for each word. Inputs stay, and
@@ -262,6 +278,9 @@ impl Integrand {
             self.point.inputs[..arguments].iter().enumerate().map(|(input, port)| {
                 match (ranges, &port.name[..]) {
                     _ if !of_arguments.is_empty() => of_arguments[input],
+                    (_, "u.x" | "u.y") if self.entry == Entry::Sample => {
+                        Bounds::Float(Floats::between(0.0, 1f32.next_down()))
+                    }
                     (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
                     (_, "wo.z")
                         if self.frame == Frame::Local && self.sides == SurfaceSides::One =>
@@ -294,6 +313,12 @@ impl Integrand {
             (ShaderKind::Density, _) => 0,
             (_, Frame::Local) => 2,
             (_, Frame::World) => 5,
+        };
+        // A sampler has two random numbers in place of wi.
+        let input = match self.entry {
+            Entry::Sample if input < 2 => return None,
+            Entry::Sample => input + 1,
+            _ => input,
         };
         let vector = input / 3;
         (vector < vectors).then_some(Axis {

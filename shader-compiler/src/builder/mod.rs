@@ -132,6 +132,11 @@ impl Builder {
         std::mem::replace(&mut self.origin, origin)
     }
 
+    /// Sets the [origin](ValueData::origin) of a value; returns the previous one.
+    pub(crate) fn replace_origin(&mut self, value: Value, origin: Value) -> Option<Value> {
+        self.function.values[value.index()].origin.replace(origin)
+    }
+
     /// Reserves space for about `values` values.
     pub(crate) fn reserve(&mut self, values: usize) {
         self.function.values.reserve(values);

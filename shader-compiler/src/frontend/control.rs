@@ -111,8 +111,14 @@ impl<'m> Translator<'m> {
                     self.evaluate(frame, expression)?;
                 }
             }
-            Statement::Store { pointer, value } => {
-                let value = self.value(frame, *value)?;
+            Statement::Store { pointer, value: stored } => {
+                let value = self.value(frame, *stored)?;
+                if let Expression::LocalVariable(variable) = frame.expressions[*pointer]
+                    && let Some(function) = frame.function
+                    && let Some(name) = &function.local_variables[variable].name
+                {
+                    self.record_name(frame, *stored, value, name);
+                }
                 match self.operand(frame, *pointer)? {
                     Operand::Pointer(pointer) => self.store(pointer, value)?,
                     _ => return Err(self.statement_fault("this cannot be assigned in a material")),
@@ -129,6 +135,7 @@ impl<'m> Translator<'m> {
                 self.depth -= 1;
                 self.span = span;
                 if let Some(result) = result {
+                    self.record_let(frame, *result, value);
                     frame.operands[result.index()] = Operand::Leaves(value);
                 }
             }

@@ -134,6 +134,9 @@ impl<'m> Translator<'m> {
         {
             locations.record(first, span, &frame.expressions[handle]);
         }
+        if let Operand::Leaves(leaves) = operand {
+            self.record_let(frame, handle, leaves);
+        }
         Ok(operand)
     }
 

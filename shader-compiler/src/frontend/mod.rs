@@ -383,7 +383,7 @@ pub struct ShaderError {
 const MAX_COLUMN: usize = 1 << 13;
 
 /// Returns the line of a byte of a text, from 1.
-fn line_of(text: &str, at: usize) -> usize {
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 

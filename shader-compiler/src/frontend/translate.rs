@@ -78,6 +78,8 @@ pub(crate) enum Operand {
 
 /// State of expressions under evaluation: those of a function during one call, or the module's.
 pub(crate) struct Frame<'m> {
+    /// `None` for module-scope expressions.
+    pub function: Option<&'m naga::Function>,
     pub expressions: &'m Arena<Expression>,
     /// `None` for module-scope expressions.
     pub info: Option<&'m FunctionInfo>,
@@ -140,6 +142,7 @@ impl<'m> Translator<'m> {
     ) -> Translator<'m> {
         let capped = builder.bool(false);
         let constants = Frame {
+            function: None,
             expressions: &module.global_expressions,
             info: None,
             operands: vec![Operand::Unevaluated; module.global_expressions.len()],
@@ -346,6 +349,7 @@ impl<'m> Translator<'m> {
         self.charge(8 + function.expressions.len())?;
         let base = self.slots.len();
         let mut frame = Frame {
+            function: Some(function),
             expressions: &function.expressions,
             info: Some(&self.info[handle]),
             operands: vec![Operand::Unevaluated; function.expressions.len()],

@@ -1,9 +1,8 @@
 //! Listings of the stages from a point shader to its bounding shader: the values that are
 //! intervals, static bounds, selected cases, and the resulting code.
 
-use super::{Lifted, find_clips};
-use crate::analysis::solve::explain::Explainer;
-use crate::interval::{Bounds, Nan};
+use super::Lifted;
+use crate::interval::Bounds;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Annotations, annotated, name};
 use crate::ir::{Function, Stmt, Value};
@@ -22,25 +21,6 @@ impl Lifted {
     /// refined the endpoints.
     pub fn bounds_text(&self) -> String {
         annotated(&self.sunk, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
-    }
-
-    /// Formats the point shader with the range of each value, and why it is not narrower where an
-    /// operation makes it infinite or NaN.
-    pub fn ranges_text(&self) -> String {
-        self.explained(|explainer| explainer.listing())
-    }
-
-    /// Explains the range of a value of the point shader, by its name in
-    /// [`ranges_text`](Self::ranges_text); `None` if there is no such value.
-    pub fn explain(&self, name: &str) -> Option<String> {
-        self.explained(|explainer| Some(explainer.explain(explainer.find(name)?)))
-    }
-
-    fn explained<T>(&self, f: impl FnOnce(Explainer<'_>) -> T) -> T {
-        let inputs: Vec<_> = self.inputs.iter().map(|input| input.bounds).collect();
-        let scalars = vec![false; self.sunk.len()];
-        let clips = find_clips(&self.sunk, &scalars, &inputs, Nan::Ignore);
-        f(Explainer::new(&self.sunk, &inputs, &clips))
     }
 
     /// Formats the bounding shader, or a later stage of it. A comment at each operation names the
@@ -167,7 +147,7 @@ mod tests {
     use super::*;
     use crate::analysis::conditions::Clips;
     use crate::analysis::solve;
-    use crate::interval::Floats;
+    use crate::interval::{Floats, Nan};
     use crate::ir::text::parse;
     use crate::lift::{BoundSides, Input, LoweredCase, Options, classify};
     use crate::passes;

@@ -48,7 +48,7 @@ mod polynomials;
 mod powers;
 mod products;
 mod quotients;
-mod remainders;
+pub(crate) mod remainders;
 mod rounding;
 mod sorted;
 mod soundness;

@@ -2,24 +2,13 @@
 //! arithmetic takes the quotient to be independent of a, so that the difference has the width of
 //! both. But the remainder of a truncated quotient is at most |b| and at most |a| in magnitude, with
 //! the sign of a. That of a floor has the sign of b. All modes clamp the endpoints accordingly.
-//!
-//! # Rounding
-//!
-//! Let u = 2⁻²⁴, q the quotient in floats, and t = trunc(q) or ⌊q⌋. a = bq (1 + θ) with |θ| ≤ 1.01u,
-//! unless q is subnormal; then a − bt is a or, if q < 0, a + b, which is within the bounds.
-//! 0 ≤ |q − t| < 1, so a − bt is b (q − t) up to 1.01u |a|. The product bt has a relative error of u
-//! and an absolute one of 2⁻¹⁵⁰, and |bt| ≤ |a| (1 + 3u) + |b|. So the difference before rounding is
-//! between 0 and b up to 2.1u |a| + 1.1u |b| + 2⁻¹⁵⁰. Its rounding adds a relative error of u. All of
-//! that is below 2⁻²¹ (|a| + |b|) + 2⁻¹²⁶. If t is truncated, bt has the sign of a, so |a| is a limit
-//! exactly. Static bounds rule out overflow.
+//! The proof is at [`remainder_limits`].
 
 use super::{PointShader, Refinement, RelationInfo};
-use crate::interval::{Bounds, Floats};
+use crate::analysis::transfer::remainder_limits;
+use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Function, Op, Stmt, Value};
-
-/// Magnitude up to which a, b and their quotient cannot overflow.
-const MAX_MAGNITUDE: f64 = 1e37;
 
 /// A remainder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,13 +62,50 @@ fn remainder(function: &Function, value: Value) -> Option<Remainder> {
     })
 }
 
+/// Bounds on remainders of integers by powers of two, which the builder turns into shifts. They hold
+/// for values, not for the endpoints of interval lowerings.
+pub(crate) fn of_integers(function: &Function, bounds: &[Bounds]) -> Vec<(Value, Bounds)> {
+    let bounds_of = |value: Value| {
+        let (x, n) = remainder_by_shifts(function, value)?;
+        let [lo, hi] = bounds[x.index()].ints().hull()?;
+        let max = (1 << n) - 1;
+        // Quotients of negative integers are rounded up or down.
+        let [lo, hi] = if lo < 0 { [lo.max(-max), max] } else { [0, hi.min(max)] };
+        Some((value, Bounds::Int(Pieces::one(lo, hi))))
+    };
+    (0..function.len() as u32).filter_map(|value| bounds_of(Value(value))).collect()
+}
+
+/// x and n of x − ((x + bias) >> n << n), where the bias is 2ⁿ − 1 for negative x, else 0, or always 0.
+fn remainder_by_shifts(function: &Function, value: Value) -> Option<(Value, u32)> {
+    let args = |op: Op, value: Value| match function.operation(value) {
+        Some((found, &[a, b])) if found == op => Some([a, b]),
+        _ => None,
+    };
+    let [x, multiple] = args(Op::ISub, value)?;
+    let [quotient, n] = args(Op::Shl, multiple)?;
+    let n = function.constant(n).filter(|n| (1..=30).contains(n))?;
+    let [sum, shift] = args(Op::AShr, quotient)?;
+    let has = |value: Value, expected: u32| function.constant(value) == Some(expected);
+    // Without the bias, the quotient is rounded down; it is left out if x is known not to be negative.
+    if sum == x && has(shift, n) {
+        return Some((x, n));
+    }
+    let [a, b] = args(Op::IAdd, sum)?;
+    let [sign, rest] = args(Op::LShr, if a == x { b } else { a })?;
+    let [signed, top] = args(Op::AShr, sign)?;
+    let is_remainder =
+        (a == x || b == x) && signed == x && has(shift, n) && has(rest, 32 - n) && has(top, 31);
+    is_remainder.then_some((x, n))
+}
+
 /// Limits remainders of finite quotients.
 pub(super) fn find(point: &PointShader<'_>, candidates: &[Remainder], related: &mut RelationInfo) {
     for remainder in candidates {
         let (Some(a), Some(b)) = (point.hull(remainder.a), point.hull(remainder.b)) else {
             continue;
         };
-        let Some(limits) = remainder.limits(a, b) else { continue };
+        let Some(limits) = remainder_limits(a, b, remainder.is_floored) else { continue };
         let Some([lo, hi]) = point.hull(remainder.value) else { continue };
         if lo < limits[0] || limits[1] < hi {
             let set = Bounds::Float(Floats::between(limits[0], limits[1]));
@@ -88,35 +114,13 @@ pub(super) fn find(point: &PointShader<'_>, candidates: &[Remainder], related: &
     }
 }
 
-impl Remainder {
-    /// Limits of the remainder for bounds of a and b; `None` if the quotient may be infinite.
-    fn limits(&self, a: [f32; 2], b: [f32; 2]) -> Option<[f32; 2]> {
-        let [a, b] = [a, b].map(|ends| ends.map(f64::from));
-        let [max_a, max_b] = [a, b].map(|[lo, hi]| lo.abs().max(hi.abs()));
-        let min_b = b[0].max(-b[1]);
-        if min_b <= 0.0 || [max_a, max_b, max_a / min_b].into_iter().any(|x| x > MAX_MAGNITUDE) {
-            return None;
-        }
-        let slack = (max_a + max_b) / f64::from(1 << 21) + f64::from(f32::MIN_POSITIVE);
-        let most = max_b + slack;
-        let [lo, hi] = if !self.is_floored {
-            // Zero has no remainder.
-            let side = |end: f64| if end > 0.0 { end.min(most).max(slack) } else { slack };
-            [-side(-a[0]), side(a[1])]
-        } else if b[0] > 0.0 {
-            [-slack, if a[0] >= 0.0 { a[1].min(most).max(slack) } else { most }]
-        } else {
-            [if a[1] <= 0.0 { a[0].max(-most).min(-slack) } else { -most }, slack]
-        };
-        Some([(lo as f32).next_down(), (hi as f32).next_up()])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builder::{Builder, Rules};
     use crate::interval::Nan;
     use crate::ir::text::parse;
+    use crate::ir::{Def, Emit, Type};
     use crate::random::Random;
     use crate::relations::Relations;
     use crate::relations::testing::Bounder;
@@ -174,30 +178,32 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_where_quotients_are_rounded_to_integers() {
-        let mut random = Random::new(4);
-        let count = 400_000;
-        let mut beyond = [0; 2];
-        for k in 0..count {
-            let b = f32::from_bits(random.bits() as u32 & 0x07ff_ffff | 0x3c00_0000);
-            let bits = random.below(24);
-            let t = random.below(1 << bits) as f32;
-            let a = t * b;
-            let a = f32::from_bits((a.to_bits() + random.below(5) as u32).saturating_sub(2));
-            let [a, b] = [[a, b], [-a, b], [a, -b], [-a, -b]][k % 4];
-            for is_floored in [false, true] {
-                let q = a / b;
-                let r = a - b * if is_floored { q.floor() } else { q.trunc() };
-                let unused = Value(0);
-                let remainder = Remainder { value: unused, a: unused, b: unused, is_floored };
-                let [lo, hi] = remainder.limits([a; 2], [b; 2]).expect("it is finite");
-                assert!(lo <= r && r <= hi, "{a:e} {b:e}: {r:e} is not in [{lo:e}, {hi:e}]");
-                let sign = if is_floored { b } else { a };
-                beyond[usize::from(is_floored)] += usize::from(r * sign < 0.0);
+    fn bounds_on_integers_contain_remainders() {
+        for (lo, hi, n, expected) in
+            [(0, 100, 2, [0, 1]), (-5, 2, 8, [-5, 7]), (-9, 100, 4, [-3, 3]), (3, 3, -4, [-3, 3])]
+        {
+            let mut builder = Builder::new("f", Rules::Exact);
+            let x = builder.input("x", Type::I32);
+            let n = builder.i32(n);
+            let remainder = builder.op(Op::SRem, &[x, n]);
+            let function = builder.finish([("r".to_owned(), remainder)]);
+            let bounds: Vec<_> = function
+                .values
+                .iter()
+                .map(|data| match data.def {
+                    Def::Input(_) => Bounds::Int(Pieces::one(lo, hi)),
+                    _ => Bounds::all(data.ty),
+                })
+                .collect();
+            match of_integers(&function, &bounds)[..] {
+                [(value, Bounds::Int(ints))] => {
+                    assert_eq!((value, ints.hull()), (remainder, Some(expected)));
+                }
+                // A negative divisor is no power of two.
+                [] => assert_eq!(lo, 3),
+                _ => panic!("there is one remainder"),
             }
         }
-        // Signs are wrong where a quotient is rounded up.
-        assert!(beyond.iter().all(|&beyond| beyond > 0), "{beyond:?}");
     }
 
     #[test]

@@ -4,13 +4,15 @@
 use super::{SourceArgs, output, point_shader};
 use crate::numbers::integer;
 use crate::output::{OutputFile, to_stdout};
-use crate::variant::{self, Frame, Inputs, VariantArgs};
+use crate::variant::{self, Frame, Inputs, Mode, VariantArgs};
 use crate::{Error, Exit};
 use clap::ValueEnum;
+use lightbound::suggestion::did_you_mean;
 use lightbound_image::write::save;
 use lightbound_shader::backend::c::{Intrinsics, Scalar};
 use lightbound_shader::backend::gpu::{self, Language};
 use lightbound_shader::backend::{Backend, x86};
+use lightbound_shader::bounding::{self, PointRanges, RangeOptions};
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::Lifted;
 use lightbound_shader::{Entry, Settings, Shader, ShaderKind, Target, passes};
@@ -26,6 +28,7 @@ Examples:
   lightbound shader show phong.wgsl --stage bounds --mode related --relations unit,dot
   lightbound shader show ward.wgsl --stage ranges
   lightbound shader show ward.wgsl --explain s.r                  (where its range comes from)
+  lightbound shader show ward.wgsl --stage ranges --entry pdf
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
   lightbound shader show ward.wgsl --stage hlsl --of bound --ulps 16      (for a GPU)
   lightbound shader show ward.wgsl --stage spirv -o ward.spv
@@ -55,7 +58,8 @@ pub struct Args {
     #[arg(long, value_enum)]
     stage: Option<Stage>,
 
-    /// Explain the range of a value: %12, or an input or output, as in the stage ranges
+    /// Explain the range of a value: %12, as in the stage ranges, or an input, an output, a variable,
+    /// or a vector
     #[arg(long, value_name = "VALUE", conflicts_with = "stage")]
     explain: Option<String>,
 
@@ -228,8 +232,7 @@ impl Args {
             return Err(Error::option(message, "omit --of bound, or use --stage bounds"));
         }
         let is_bounding_stage = matches!(self.stage(), Stage::Interval | Stage::Bounds);
-        let bounding = self.stage() == Stage::Ranges
-            || self.of.map_or(is_bounding_stage, |of| of == ShaderForm::Bound);
+        let bounding = self.of.map_or(is_bounding_stage, |of| of == ShaderForm::Bound);
         if !bounding && is_bounding_stage {
             let message = "the stages interval and bounds exist only for bounding shaders";
             return Err(Error::option(message, "omit --of point, or use --stage ir"));
@@ -242,6 +245,16 @@ impl Args {
         if self.ulps.is_some() && (!bounding || self.stage().language().is_none()) {
             let message = "--ulps applies only to bounding shaders in a language for GPUs";
             return Err(Error::option(message, "add --of bound --stage wgsl, or omit it"));
+        }
+        if self.stage() == Stage::Ranges {
+            let spans = self.spans.map(|_| "--spans");
+            return match spans.or(self.variant.first_of_endpoints()) {
+                Some(option) => {
+                    let message = format!("{option} makes no difference to the point shader");
+                    Err(Error::option(message, "omit it, or use --stage bounds"))
+                }
+                None => Ok(false),
+            };
         }
         match options.into_iter().flatten().next() {
             Some(option) if !bounding => {
@@ -266,20 +279,61 @@ impl Args {
             let message = format!("only {name} has a bounding shader");
             return Err(Error::option(message, "omit --entry"));
         }
+        let integrand = self.variant.integrand(shader, settings, self.frame(shader)?)?;
+        let spans = self.spans.unwrap_or_default().compiler_value();
+        Ok(integrand
+            .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
+    }
+}
+
+impl Args {
+    /// The frame of directions.
+    fn frame(&self, shader: &Shader) -> Result<bounding::Frame, Error> {
         let has_directions = matches!(shader.kind(), ShaderKind::Brdf | ShaderKind::Phase);
         if self.frame.is_some() && !has_directions {
             let message =
                 format!("--frame is for directions, and {} has none", shader.kind().name());
             return Err(Error::option(message, "omit it"));
         }
-        let integrand = self.variant.integrand(
-            shader,
-            settings,
-            self.frame.unwrap_or_default().compiler_value(),
-        )?;
-        let spans = self.spans.unwrap_or_default().compiler_value();
-        Ok(integrand
-            .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
+        Ok(self.frame.unwrap_or_default().compiler_value())
+    }
+
+    /// The ranges of the point shader's values, or the explanation of one.
+    fn ranges(
+        &self,
+        shader: &Shader,
+        entry: EntryName,
+        settings: &Settings,
+    ) -> Result<String, Error> {
+        let options = RangeOptions {
+            frame: self.frame(shader)?,
+            luminance: self.variant.luminance(shader)?,
+            ranges: self.variant.ranges(),
+            relations: self.variant.relations(Mode::Related)?,
+        };
+        if entry != EntryName::bounded(shader.kind()) {
+            let options = [
+                (options.frame != bounding::Frame::Local).then_some("--frame"),
+                options.luminance.then_some("--luminance"),
+            ];
+            if let Some(option) = options.into_iter().flatten().next() {
+                let message = format!("{option} applies only to s");
+                return Err(Error::option(message, "omit it, or --entry"));
+            }
+        }
+        let ranges = PointRanges::new(shader, settings, entry.entry(), &options)?;
+        let Some(name) = &self.explain else { return Ok(ranges.text()) };
+        ranges.explain(name).ok_or_else(|| {
+            let names = ranges.names();
+            let others = format!(
+                "choose a value that --stage ranges shows, such as %0, or one of {}",
+                names.join(", ")
+            );
+            Error::option(
+                format!("the shader has no value {name}"),
+                did_you_mean(name, names.iter().map(String::as_str), &others),
+            )
+        })
     }
 }
 
@@ -300,16 +354,11 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let bounding = args.shows_bounding_shader()?;
     let (shader, entry) = args.shader()?;
     let settings = args.source.overrides(&shader)?;
-    let text = if bounding {
+    let text = if args.stage() == Stage::Ranges {
+        args.ranges(&shader, entry, &settings)?
+    } else if bounding {
         let lifted = args.lifted(&shader, entry, &settings)?;
         match args.stage() {
-            Stage::Ranges => match &args.explain {
-                Some(name) => lifted.explain(name).ok_or_else(|| {
-                    let message = format!("the shader has no value {name}");
-                    Error::option(message, "choose a name that --stage ranges shows")
-                })?,
-                None => lifted.ranges_text(),
-            },
             Stage::Interval => lifted.interval_text(),
             Stage::Bounds => lifted.bounds_text(),
             Stage::Ir => lifted.origins_text(&lifted.function),

@@ -95,6 +95,56 @@ fn show_explains_ranges() {
 }
 
 #[test]
+fn show_explains_variables_and_vectors() {
+    let text = "struct Material {
+    /// Diffuse albedo. range: [0, 1], default: 0.5
+    kd: vec3f,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let half = normalize(wi + vec3f(0.0, 0.0, 2.0));
+    let norm = half.z / 3.14159265;
+    return m.kd * norm;
+}";
+    let dir = ShaderDir::new(text);
+    let explain = |name: &str| dir.stdout("show", &["--explain", name]);
+    let norm = explain("norm");
+    assert!(norm.contains("(line 7, norm)") && norm.contains("tightened by"), "{norm}");
+    assert!(!norm.contains("NaN") && !norm.contains('∞'), "{norm}");
+    let kd = explain("kd");
+    assert!(["kd.x", "kd.y", "kd.z"].iter().all(|name| kd.contains(name)), "{kd}");
+    assert_eq!(explain("s").matches("(s.").count(), 3, "{}", explain("s"));
+    dir.shader("show", &["--explain", "nrom"])
+        .assert()
+        .code(2)
+        .stderr(contains("did you mean \"norm\"?"));
+    dir.shader("show", &["--explain", "%99"])
+        .assert()
+        .code(2)
+        .stderr(contains("one of wi, wo, kd, s, half, norm"));
+    let related = dir.stdout("show", &["--stage", "ranges"]);
+    assert!(related.contains("tightened by normalize, half"), "{related}");
+    let optimized = dir.stdout("show", &["--stage", "ranges", "--mode", "optimized"]);
+    assert!(!optimized.contains("tightened by normalize, half"), "{optimized}");
+}
+
+#[test]
+fn show_prints_ranges_of_every_function() {
+    let dir = ShaderDir::new(
+        "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(0.25); }
+fn sample(u: vec2f, wo: vec3f) -> vec3f { return vec3f(sqrt(u.x), u.y, sqrt(1.0 - u.x)); }
+fn pdf(wi: vec3f, wo: vec3f) -> f32 { return max(wi.z, 0.0); }",
+    );
+    for (entry, output) in [("brdf", "brdf.r"), ("sample", "wi.z"), ("pdf", "pdf")] {
+        let ranges = dir.stdout("show", &["--stage", "ranges", "--entry", entry]);
+        assert!(ranges.contains(output) && !ranges.contains("NaN"), "{ranges}");
+    }
+    for option in [["--spans", "all"], ["--sides", "upper"], ["--nan", "ignore"]] {
+        let args = [&["--stage", "ranges"][..], &option].concat();
+        dir.shader("show", &args).assert().code(2).stderr(contains("makes no difference"));
+    }
+}
+
+#[test]
 fn show_prints_derivation_of_bounding_shader() {
     let dir = ShaderDir::new(&lobe_with_defaults());
     let show = |args: &[&str]| dir.stdout("show", args);

@@ -4,31 +4,53 @@
 use super::graph::{Node, NodeId, Source};
 use super::{Facts, Ranges};
 use crate::analysis::conditions::{Clip, Clips, Limit, Side};
-use crate::analysis::transfer::transfer;
+use crate::analysis::transfer::{transfer, transfer_scalars};
 use crate::interval::{Bounds, Nan};
 use crate::ir::text::{Annotations, Name, annotated, numbers};
 use crate::ir::{Def, Function, Op, Type, Value};
-use rustc_hash::FxHashSet;
+use crate::relations::{Relation, RelationInfo};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Maximum number of steps from the explained value.
 const MAX_DEPTH: usize = 10;
+
+/// Why the range of an input is not narrower.
+const AN_INPUT: &str = "an input";
+
+/// What the shader's text says about the values of a function.
+#[derive(Clone, Debug, Default)]
+pub struct SourceNotes {
+    /// Names of variables, with the component of a vector, and their values.
+    pub names: Vec<(String, Value)>,
+    /// The line that computes a value, from 1.
+    pub lines: FxHashMap<Value, usize>,
+}
 
 /// The ranges of the values of a function that computes one point, for explanations.
 pub struct Explainer<'a> {
     function: &'a Function,
     ranges: Ranges<'a>,
     clips: &'a Clips,
+    related: &'a RelationInfo,
+    notes: &'a SourceNotes,
     numbers: Vec<Option<u32>>,
 }
 
 impl<'a> Explainer<'a> {
-    /// Solves for the ranges of a function's values, from those of its inputs and the clips of its
-    /// values as scalars.
-    pub fn new(function: &'a Function, inputs: &'a [Bounds], clips: &'a Clips) -> Explainer<'a> {
-        let facts = Facts { clips: Some(clips), ..Facts::default() };
+    /// Solves for the ranges of a function's values, from those of its inputs, the clips of its
+    /// values as scalars, and relations that hold for the values.
+    pub fn new(
+        function: &'a Function,
+        inputs: &'a [Bounds],
+        clips: &'a Clips,
+        related: &'a RelationInfo,
+        notes: &'a SourceNotes,
+    ) -> Explainer<'a> {
+        let constraints = Some(related.constraints.clone());
+        let facts = Facts { clips: Some(clips), constraints, ..Facts::default() };
         let ranges =
             Ranges::solve(function, &vec![false; function.len()], inputs, Nan::Ignore, facts);
-        Explainer { function, ranges, clips, numbers: numbers(function) }
+        Explainer { function, ranges, clips, related, notes, numbers: numbers(function) }
     }
 
     /// The function's text with the range of each value, and what it lacks.
@@ -36,18 +58,51 @@ impl<'a> Explainer<'a> {
         annotated(self.function, self)
     }
 
-    /// Finds a value by its name in the text of the function: `%12`, or the name of an input or an
-    /// output.
-    pub fn find(&self, name: &str) -> Option<Value> {
-        let outputs = self.function.outputs.iter().zip(&self.function.body.yields);
-        let mut named = outputs.filter(|(port, _)| port.name == name).map(|(_, &value)| value);
+    /// Explains the values with a name: `%12`, an input, an output, a variable, or a vector of them.
+    /// `None` if there is none.
+    pub fn explain_all(&self, name: &str) -> Option<String> {
+        let values = self.find(name);
+        let all: Vec<_> = values.into_iter().map(|value| self.explain(value)).collect();
+        (!all.is_empty()).then(|| all.join("\n"))
+    }
+
+    /// The names of inputs, outputs and variables. That of a vector stands for its components.
+    pub fn names(&self) -> Vec<String> {
+        let inputs = self.function.inputs.iter().map(|port| &*port.name);
+        let all = inputs.chain(self.source_names().map(|(name, _)| name));
+        let vectors = all.map(|name| vector(name).unwrap_or(name));
+        let mut seen = FxHashSet::default();
+        vectors.filter(|&name| seen.insert(name)).map(str::to_owned).collect()
+    }
+
+    /// The names of outputs and variables, and their values.
+    fn source_names(&self) -> impl Iterator<Item = (&str, Value)> {
+        let outputs = std::iter::zip(&self.function.outputs, &self.function.body.yields);
+        let outputs = outputs.map(|(port, &value)| (&*port.name, value));
+        outputs.chain(self.notes.names.iter().map(|(name, value)| (&**name, *value)))
+    }
+
+    /// The values with a name, or else the components of the vector with that name.
+    fn find(&self, name: &str) -> Vec<Value> {
         let values = (0..self.function.len() as u32).map(Value);
-        named.next().or_else(|| values.into_iter().find(|&value| self.name(value) == name))
+        let all: Vec<_> = self
+            .source_names()
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(values.map(|value| (self.name(value), value)))
+            .collect();
+        let select = |is_selected: &dyn Fn(&str) -> bool| {
+            let mut seen = FxHashSet::default();
+            let selected = all.iter().filter(|(name, _)| is_selected(name));
+            let values = selected.map(|&(_, value)| value).filter(|&value| seen.insert(value));
+            values.collect::<Vec<_>>()
+        };
+        let exact = select(&|other| other == name);
+        if exact.is_empty() { select(&|other| vector(other) == Some(name)) } else { exact }
     }
 
     /// The chain of facts that leads to the range of a value: one line for each value or condition
     /// that it depends on, indented below those that depend on it.
-    pub fn explain(&self, value: Value) -> String {
+    fn explain(&self, value: Value) -> String {
         let mut text = String::new();
         if let Some(node) = self.ranges.graph.definition(value) {
             self.explain_node(node, 0, &mut FxHashSet::default(), &mut text);
@@ -64,8 +119,7 @@ impl<'a> Explainer<'a> {
     ) {
         let node = &self.ranges.graph.nodes[id as usize];
         let indent = "  ".repeat(depth);
-        let gap = self.gap(id).map_or(String::new(), |gap| format!("; {gap}"));
-        *text += &format!("{indent}{}: {}{gap}", self.definition(id), self.bounds(id));
+        *text += &format!("{indent}{}: {}", self.definition(id), self.described(id));
         let causes = self.causes(id);
         let is_new = explained.insert(id);
         if !is_new && !causes.is_empty() {
@@ -84,6 +138,68 @@ impl<'a> Explainer<'a> {
 
     fn bounds(&self, id: NodeId) -> &Bounds {
         &self.ranges.bounds[id as usize]
+    }
+
+    /// The range of a node, what the text calls it, and where the range comes from if not from the
+    /// operands: `[0, 1] (line 12, cosine); tightened by dot`.
+    fn described(&self, id: NodeId) -> String {
+        let node = &self.ranges.graph.nodes[id as usize];
+        let mut text = self.bounds(id).to_string();
+        if !matches!(node.source, Source::Clip(_)) {
+            let line = self.notes.lines.get(&node.value).map(|line| format!("line {line}"));
+            let names = self.source_names().filter(|&(_, value)| value == node.value);
+            let mut labels: Vec<_> =
+                line.into_iter().chain(names.map(|(name, _)| name.to_owned())).collect();
+            let mut seen = FxHashSet::from_iter([self.name(node.value)]);
+            labels.retain(|label| seen.insert(label.clone()));
+            if !labels.is_empty() && self.function.constant(node.value).is_none() {
+                text += &format!(" ({})", labels.join(", "));
+            }
+        }
+        let relations = self.tightened(id).map(|names| format!("tightened by {names}"));
+        for fact in relations.into_iter().chain(self.gap(id)) {
+            text += &format!("; {fact}");
+        }
+        text
+    }
+
+    /// The relations that narrow the range of a node, if any.
+    fn tightened(&self, id: NodeId) -> Option<String> {
+        let node = &self.ranges.graph.nodes[id as usize];
+        let Source::Op(op) = node.source else { return None };
+        let of_operands = self.transferred(op, &self.operand_bounds(id), id);
+        let is_known = !self.related.constraints[node.value.index()].is_none();
+        if !is_known || of_operands.meet(self.bounds(id)) == of_operands {
+            return None;
+        }
+        let refinements = &self.related.refinements[node.value.index()];
+        let mut names: Vec<_> = refinements
+            .iter()
+            .map(|refinement| match (refinement.relation(), op) {
+                (Some(relation), _) => relation.name(),
+                // Those of all modes.
+                (None, Op::Div) => "normalize",
+                (None, Op::Rem | Op::Sub) => "remainder",
+                (None, _) => "power",
+            })
+            .collect();
+        if names.is_empty() {
+            // Facts about values that no endpoints have.
+            names.push(if op == Op::ISub { "remainder" } else { Relation::Unit.name() });
+        }
+        names.dedup();
+        Some(names.join(", "))
+    }
+
+    fn operand_bounds(&self, id: NodeId) -> Vec<Bounds> {
+        self.ranges.graph.operands(id).iter().map(|&id| *self.bounds(id)).collect()
+    }
+
+    /// The range of an operation's result that follows from these of its operands.
+    fn transferred(&self, op: Op, bounds: &[Bounds], id: NodeId) -> Bounds {
+        let operands = self.ranges.graph.operands(id);
+        let same = operands.len() > 1 && operands[0] == operands[1];
+        transfer_scalars(op, bounds, transfer(op, bounds, same, Nan::Ignore))
     }
 
     fn name(&self, value: Value) -> String {
@@ -131,7 +247,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The operands that determine the range: those that are not constants, and for which a single
-    /// value would make a difference. If none does, all of them.
+    /// value would make a difference. If none does, all of them, or none if a relation determines it.
     fn causes(&self, id: NodeId) -> Vec<NodeId> {
         let node = &self.ranges.graph.nodes[id as usize];
         let operands = self.ranges.graph.operands(id);
@@ -141,17 +257,17 @@ impl<'a> Explainer<'a> {
         };
         let matters = |k: usize| match node.source {
             Source::Op(op) => {
-                let mut bounds: Vec<_> = operands.iter().map(|&id| *self.bounds(id)).collect();
+                let mut bounds = self.operand_bounds(id);
                 bounds[k] = one_of(&bounds[k]);
-                let same = operands.len() > 1 && operands[0] == operands[1];
-                transfer(op, &bounds, same, Nan::Ignore) != *self.bounds(id)
+                let constraint = &self.related.constraints[node.value.index()];
+                constraint.apply(&self.transferred(op, &bounds, id)) != *self.bounds(id)
             }
             Source::Param(_) => k < 2,
             _ => true,
         };
         let variables = || (0..operands.len()).filter(|&k| is_variable(operands[k]));
         let mut causes: Vec<_> = variables().filter(|&k| matters(k)).collect();
-        if causes.is_empty() {
+        if causes.is_empty() && self.tightened(id).is_none() {
             causes = variables().collect();
         }
         let mut causes: Vec<_> = causes.into_iter().map(|k| operands[k]).collect();
@@ -171,7 +287,7 @@ impl<'a> Explainer<'a> {
         let is_new = |test: fn(&Bounds) -> bool| test(result) && !(0..count).any(|k| test(of(k)));
         match node.source {
             Source::Given if matches!(self.function.def(node.value), Def::Input(_)) => {
-                Some("an input".into())
+                Some(AN_INPUT.into())
             }
             Source::Op(op) if op.is_load() => Some("tables may hold any number".into()),
             Source::Op(op) if is_new(may_be_nan) => {
@@ -184,7 +300,7 @@ impl<'a> Explainer<'a> {
                 Some(cause)
             }
             Source::Op(op) if is_new(may_be_infinite) => Some(match op {
-                Op::Div if contains_zero(of(1)) => {
+                Op::Div | Op::Rem if contains_zero(of(1)) => {
                     format!("{} may be 0", self.operand_name(operands[1]))
                 }
                 Op::Log if contains_zero(of(0)) => {
@@ -213,26 +329,32 @@ impl Annotations for Explainer<'_> {
     }
 
     fn comment(&self, value: Value) -> Option<String> {
-        let id = self.ranges.graph.definition(value)?;
-        let gap = self.gap(id).filter(|_| !matches!(self.function.def(value), Def::Input(_)));
-        Some(match gap {
-            Some(gap) => format!("{}; {gap}", self.bounds(id)),
-            None => self.bounds(id).to_string(),
-        })
+        let described = self.described(self.ranges.graph.definition(value)?);
+        let plain = described.strip_suffix(AN_INPUT).and_then(|text| text.strip_suffix("; "));
+        Some(plain.unwrap_or(&described).to_owned())
     }
 
     fn block_comments(&self, results: &[Value], truth: bool) -> Vec<(Value, String)> {
         let clips = self.clips.of(results, truth);
-        let clipped = self.ranges.graph.nodes.iter().enumerate().filter_map(|(id, node)| {
-            let Source::Clip(clip) = node.source else { return None };
-            let is_here = clips.iter().any(|here| std::ptr::eq(here, clip));
-            let last = self.ranges.graph.nodes.get(id + 1).is_none_or(|next| {
-                !matches!(next.source, Source::Clip(_)) || next.value != node.value
-            });
-            (is_here && last).then(|| (node.value, format!("{} here", self.bounds(id as NodeId))))
-        });
-        clipped.collect()
+        // The last clip of a value includes the others.
+        let mut clipped: Vec<(Value, String)> = vec![];
+        for (id, node) in self.ranges.graph.nodes.iter().enumerate() {
+            let Source::Clip(clip) = node.source else { continue };
+            if clips.iter().any(|here| std::ptr::eq(here, clip)) {
+                let comment = format!("{} here", self.bounds(id as NodeId));
+                match clipped.iter_mut().find(|(value, _)| *value == node.value) {
+                    Some((_, last)) => *last = comment,
+                    None => clipped.push((node.value, comment)),
+                }
+            }
+        }
+        clipped
     }
+}
+
+/// The vector that the component with a name belongs to, if it does.
+fn vector(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(vector, _)| vector)
 }
 
 /// Bounds of one of the values.
@@ -293,18 +415,19 @@ mod tests {
         return %5
     }";
 
-    fn with_explainer<T>(f: impl FnOnce(Explainer<'_>) -> T) -> T {
+    fn with_explainer<T>(notes: &SourceNotes, f: impl FnOnce(Explainer<'_>) -> T) -> T {
         let function = parse(TEXT).unwrap();
         let inputs = [[-1.0, 1.0], [2.0, 3.0]].map(|[low, high]| {
             Bounds::Float(Floats { negative_zero: false, ..Floats::between(low, high) })
         });
         let scalars = vec![false; function.len()];
         let clips = find_clips(&function, &scalars, &inputs, Nan::Ignore);
-        f(Explainer::new(&function, &inputs, &clips))
+        let related = RelationInfo::empty(&function);
+        f(Explainer::new(&function, &inputs, &clips, &related, notes))
     }
 
     fn explain(name: &str) -> String {
-        with_explainer(|explainer| explainer.explain(explainer.find(name).unwrap()))
+        with_explainer(&SourceNotes::default(), |explainer| explainer.explain_all(name).unwrap())
     }
 
     #[test]
@@ -347,7 +470,7 @@ mod tests {
 
     #[test]
     fn listings_show_ranges_and_what_conditions_imply() {
-        insta::assert_snapshot!(with_explainer(|explainer| explainer.listing()), @r"
+        insta::assert_snapshot!(with_explainer(&SourceNotes::default(), |explainer| explainer.listing()), @r"
         // x: [-1, 1]
         // y: [2, 3]
         fn f(x: f32, y: f32) -> (r: f32) {
@@ -363,7 +486,7 @@ mod tests {
             yield %4
           }
           %5 = loop (%6: f32 = y) {  // %6: [2, 3.4028235e38]; may grow without limit
-                                     // %5: [2, 3.4028235e38]
+                                     // %5: [2, 3.4028235e38] (r)
             %7 = lt %6, %2           // false or true
             while %7 else %6
             // %6: [2, 3.4028235e38] here
@@ -377,8 +500,18 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_have_no_value() {
-        assert_eq!(with_explainer(|explainer| explainer.find("%99")), None);
-        assert!(with_explainer(|explainer| explainer.find("r")).is_some());
+    fn names_stand_for_values_and_vectors_for_components() {
+        let notes = SourceNotes {
+            names: vec![("first".into(), Value(0)), ("v.x".into(), Value(1))],
+            lines: FxHashMap::from_iter([(Value(1), 7)]),
+        };
+        let explained =
+            |name: &str| with_explainer(&notes, |explainer| explainer.explain_all(name));
+        assert_eq!(explained("%99"), None);
+        assert!(explained("r").is_some());
+        assert_eq!(explained("first"), explained("x"));
+        assert_eq!(explained("v").as_deref(), Some("y: [2, 3] (line 7, v.x); an input\n"));
+        let names = with_explainer(&notes, |explainer| explainer.names());
+        assert_eq!(names, ["x", "y", "r", "first", "v"]);
     }
 }

@@ -15,13 +15,15 @@
 
 mod float;
 mod integer;
+mod remainder;
 mod scalar;
 
 use crate::interval::{Bools, Bounds, Nan};
 use crate::ir::{Op, Type};
 use float::{smoothstep, transfer_float, transfer_floats};
 use integer::{transfer_int, transfer_ints};
-pub(crate) use scalar::scalar_ints;
+pub(crate) use remainder::remainder_limits;
+pub(crate) use scalar::transfer_scalars;
 
 /// Computes static bounds on the result of an operation. `same` states that the first two operands
 /// are one value.

@@ -1,10 +1,24 @@
-//! Tighter transfer functions of integer operations on scalars, whose results no lowering widens.
+//! Tighter transfer functions of operations on scalars, whose results no lowering widens.
 
-use crate::interval::{Bounds, Ints, Pieces};
+use super::remainder_limits;
+use crate::interval::{Bounds, Floats, Ints, Pieces};
 use crate::ir::Op;
 
 /// The part of `bounds` that an operation on scalars can return.
-pub(crate) fn scalar_ints(op: Op, [a, b]: [&Ints; 2], bounds: Bounds) -> Bounds {
+pub(crate) fn transfer_scalars(op: Op, args: &[Bounds], bounds: Bounds) -> Bounds {
+    match args {
+        [Bounds::Int(a), Bounds::Int(b)] => scalar_ints(op, [a, b], bounds),
+        [Bounds::Float(a), Bounds::Float(b)] if op == Op::Rem => {
+            let (Some(a), Some(b)) = (a.pieces.hull(), b.pieces.hull()) else { return bounds };
+            let limits = remainder_limits(a, b, false);
+            let floats = limits.map(|[lo, hi]| Floats { nan: true, ..Floats::between(lo, hi) });
+            floats.map_or(bounds, |floats| bounds.meet(&Bounds::Float(floats)))
+        }
+        _ => bounds,
+    }
+}
+
+fn scalar_ints(op: Op, [a, b]: [&Ints; 2], bounds: Bounds) -> Bounds {
     let tight = match op {
         Op::Shl | Op::LShr | Op::AShr => shifted(op, a, b),
         Op::And | Op::Or | Op::Xor => Some(bitwise(op, a, b)),

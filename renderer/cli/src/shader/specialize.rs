@@ -30,13 +30,14 @@ Examples:
   lightbound shader specialize phong --set kd=0.4 --profile scene.profile
   lightbound shader specialize phong --set ks=0 --stage ir
   lightbound shader specialize phong --set ks=0 --stage asm --of bound
+  lightbound shader specialize phong --set kd=0.4 --profile scene.profile --stage ir --of evaluate
 
 The renderer specializes materials in this way for their constant parameters. Specialized code
 computes the same numbers; only signs of zeros may differ. Each row of the table is a step: any
 parameters in their declared ranges, then the constants of --set, then the ranges of --assume.
 Columns are static machine instructions of a SIMD group, the cycles that a throughput model of a
-Skylake core predicts if each of them runs once (with --profile, the expected ones), bytes of code, and the time to derive and compile
-it. `upper bound` is that of s over directions of light, with all relations.";
+Skylake core predicts if each of them runs once (with --profile, the expected ones), bytes of code,
+and the time to derive and compile it. `upper bound` is that of s over directions of light, with all relations.";
 
 /// Options of `shader specialize`.
 #[derive(Debug, clap::Args)]
@@ -52,14 +53,14 @@ pub struct Args {
     /// Add tests for zero that a profile of `lightbound render --profile-shaders` justifies
     ///
     /// The constants of --set must be those of a material of the scene.
-    #[arg(long, value_name = "FILE", conflicts_with = "stage")]
+    #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 
-    /// Print the specialized s or density at a stage of compilation
+    /// Print a specialized function at a stage of compilation
     #[arg(long, value_enum)]
     stage: Option<CodeStage>,
 
-    /// Which function to print: the specialized one, or its bounding shader
+    /// Which function to print
     #[arg(long, value_enum, requires = "stage", default_value = "point")]
     of: Form,
 
@@ -113,10 +114,14 @@ impl From<CodeStage> for Stage {
 /// Which function to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// The function itself
+    /// s, the density of a medium, or the function
     Point,
     /// Its bounding shader
     Bound,
+    /// s and the density of sampling, as the renderer computes them together
+    Evaluate,
+    /// A sampled direction, with s and the density
+    Sample,
 }
 
 /// Runs the command.
@@ -127,21 +132,39 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         let message = "the interpreter executes the IR directly; it has no machine code";
         return Err(Error::option(message, "choose an instruction set, as in --target avx2"));
     };
-    let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
+    let shader = args.source.shader(None)?;
     let (settings, set) = args.source.settings(&shader)?;
     let specializer = Specializer::new(&shader, settings)?;
     let steps = steps(&shader, &set, &args.assume)?;
+    let profile = args.profile.as_deref().map(read_profile).transpose()?;
     if let Some(stage) = args.stage {
         let (_, known) = steps.last().expect("there is the general step");
-        let [point, bound] = specializer.integrand(known)?;
         let stage = stage.into();
         let function = match args.of {
-            Form::Point => point,
-            Form::Bound => show::bounding_program(&bound, stage, show::DEFAULT_ULPS),
+            Form::Point | Form::Bound if profile.is_some() => {
+                let message = "a profile adds tests to the functions that the renderer calls";
+                return Err(Error::option(message, "add --of evaluate or --of sample"));
+            }
+            Form::Point => specializer.integrand(known)?.0,
+            Form::Bound => {
+                let (_, bound) = specializer.integrand(known)?;
+                show::bounding_program(&bound, stage, show::DEFAULT_ULPS)
+            }
+            Form::Evaluate | Form::Sample => {
+                let [evaluate, sample] = match &profile {
+                    Some(profile) => {
+                        profile.versions(&specializer, known, target)?.map(|(function, _)| function)
+                    }
+                    None => {
+                        let (functions, _) = specializer.functions("--of evaluate", known)?;
+                        [functions.evaluate, functions.scatter]
+                    }
+                };
+                if args.of == Form::Evaluate { evaluate } else { sample }
+            }
         };
         return show::write_stage(&function, stage, target, output);
     }
-    let profile = args.profile.as_deref().map(read_profile).transpose()?;
     let text = table(&specializer, &steps, profile.as_ref(), isa, target)?;
     show::write_output(text.as_bytes(), output)
 }
@@ -161,6 +184,11 @@ fn steps(shader: &Shader, set: &[&Assignment], assume: &[Assignment]) -> Result<
         .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, Ranges::Declared), p.size))
         .collect();
     let mut steps = vec![("any parameters".to_owned(), general)];
+    let is_override = |name: &str| shader.overrides().iter().any(|declared| declared.name == name);
+    if let Some((name, _)) = assume.iter().find(|(name, _)| is_override(name)) {
+        let message = format!("`{name}` is an override, which has a value, not a range");
+        return Err(Error::option(message, &format!("write --set {name}=VALUE")));
+    }
     let assume: Vec<_> = assume.iter().collect();
     for (assignments, option) in [(set, "--set"), (&assume, "--assume")] {
         if assignments.is_empty() {
@@ -221,7 +249,7 @@ impl Specializer<'_> {
     }
 
     /// The specialized s or density, and its bounding shader.
-    fn integrand(&self, known: &[Bounds]) -> Result<[Function; 2], Error> {
+    fn integrand(&self, known: &[Bounds]) -> Result<(Function, Function), Error> {
         let members = match &self.functions {
             Some(functions) => functions.specialize(known).1,
             None => known.to_vec(),
@@ -234,12 +262,24 @@ impl Specializer<'_> {
         };
         let options = Options { sides, relations: Relations::all(), ..Options::default() };
         let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
-        Ok([integrand.bounded(), integrand.bound(&inputs, &options).function])
+        Ok((integrand.bounded(), integrand.bound(&inputs, &options).function))
+    }
+
+    /// The specialized functions of a material or phase function, which `option` needs, and bounds
+    /// on the parameters that they have left.
+    fn functions(&self, option: &str, known: &[Bounds]) -> Result<(Functions, Vec<Bounds>), Error> {
+        match &self.functions {
+            Some(functions) => Ok(functions.specialize(known)),
+            None => {
+                let message = format!("{option} applies to materials and phase functions");
+                Err(Error::option(message, "omit it"))
+            }
+        }
     }
 
     /// All specialized functions, with names.
     fn all(&self, known: &[Bounds]) -> Result<Vec<(&'static str, Function)>, Error> {
-        let [point, bound] = self.integrand(known)?;
+        let (point, bound) = self.integrand(known)?;
         let Some(functions) = &self.functions else {
             let name = match self.shader.kind() {
                 ShaderKind::Function => "function",
@@ -286,13 +326,7 @@ impl Profile<'_> {
         known: &[Bounds],
         target: Target,
     ) -> Result<[(Function, f64); 2], Error> {
-        let Some(functions) = &specializer.functions else {
-            return Err(Error::option(
-                "--profile applies to materials and phase functions",
-                "omit it",
-            ));
-        };
-        let (functions, members) = functions.specialize(known);
+        let (functions, members) = specializer.functions("--profile", known)?;
         let candidates = functions.zero_candidates(&members);
         let counts = self
             .profile

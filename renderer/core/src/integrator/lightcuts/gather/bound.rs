@@ -11,7 +11,7 @@ use super::super::lighting::{Lighting, ShadingPoint};
 use super::point::GatherPoints;
 use super::tree::{GatherNode, GatherTree};
 use crate::light_tree::{LightKind, Node, WIDTH};
-use lightbound_math::sampling::hash;
+use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{DirectionBoxes, Vec3, Viewpoint};
 use std::time::Instant;
 
@@ -57,6 +57,13 @@ impl<'a, 'b> Group<'a, 'b> {
             self.current = Some(point);
         }
         self.points.shading_point(point, self.is_timed)
+    }
+
+    /// Selects the point that stands for a cluster in pairs with the children of a light node. It
+    /// depends on both nodes: errors of one point for all lights would add up.
+    pub fn representative(&self, gather: u32, light: u32) -> u32 {
+        let seed = self.points.get(self.tree.node(gather).representative).point.seed;
+        self.tree.sample(gather, unit_float(hash(hash(seed, gather), light))).0
     }
 
     /// Returns the radiance that a point reflects from each light, scaled to an intensity of 1. It

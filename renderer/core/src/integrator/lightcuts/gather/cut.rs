@@ -39,11 +39,19 @@ pub struct GatherCut {
 struct Pair {
     gather: u32,
     light: LightCluster,
-    /// Radiance that the representative of the gather cluster reflects from that of the light
-    /// cluster, scaled to an intensity of 1.
-    unit_radiance: Vec3,
+    shaded: Shaded,
     /// Contribution to the estimate.
     estimate: DVec3,
+}
+
+/// The light of a pair's representatives.
+#[derive(Clone, Copy, Debug)]
+struct Shaded {
+    /// The representative of the gather cluster.
+    point: u32,
+    /// Radiance that it reflects from the representative of the light cluster, scaled to an
+    /// intensity of 1.
+    unit_radiance: Vec3,
 }
 
 /// A child of a node of a light tree.
@@ -102,8 +110,8 @@ impl GatherCut {
             }
         }
         for entry in &self.heap {
-            let Pair { gather, light, unit_radiance, .. } = self.pairs[entry.index as usize];
-            self.radiance[gather as usize] += light.radiance(group, unit_radiance);
+            let Pair { gather, light, shaded, .. } = self.pairs[entry.index as usize];
+            self.radiance[gather as usize] += light.radiance(group, shaded.unit_radiance);
         }
         GatherResult {
             points: group.len(),
@@ -146,23 +154,24 @@ impl GatherCut {
     ) {
         let node = group.lighting.tree.node(index);
         let errors = group.bound(gather, kind, index);
-        let shaded = refined.map(|pair| (pair.light.representative(group), pair.unit_radiance));
-        let of_refined = |light: u32| shaded.filter(|(shaded, _)| *shaded == light);
+        let refined = refined.map(|pair| (pair.light.representative(group), pair.shaded));
+        let of_refined = |light: u32| refined.filter(|(shaded, _)| *shaded == light);
         let contributing = || (0..node.len()).filter(|&slot| errors[slot] > 0.0);
         let lights = contributing().map(|slot| node.representative[slot]);
         let lights = lights.filter(|&light| of_refined(light).is_none());
         let mut unit_radiance = [Vec3::ZERO; WIDTH];
-        let point = group.tree.node(gather).representative;
+        let point = group.representative(gather, index);
         let computed = group.shade(point, lights);
         unit_radiance[..computed.len()].copy_from_slice(computed);
-        let mut computed = unit_radiance.into_iter();
+        let mut computed =
+            unit_radiance.into_iter().map(|unit_radiance| Shaded { point, unit_radiance });
         for slot in contributing() {
-            let unit_radiance = match of_refined(node.representative[slot]) {
-                Some((_, unit_radiance)) => unit_radiance,
+            let shaded = match of_refined(node.representative[slot]) {
+                Some((_, shaded)) => shaded,
                 None => computed.next().expect("each light is shaded"),
             };
             let light = LightCluster { kind, parent: index, slot };
-            self.add(group, gather, light, unit_radiance, errors[slot]);
+            self.add(group, gather, light, shaded, errors[slot]);
         }
     }
 
@@ -174,16 +183,18 @@ impl GatherCut {
         children: [u32; 2],
     ) {
         let light = refined.light.representative(group);
-        let shaded = group.tree.node(refined.gather).representative;
         for gather in children {
             let error = self.sibling_bounds.get(group, gather, refined.light);
             if error > 0.0 {
-                let point = group.tree.node(gather).representative;
-                let unit_radiance = match point == shaded {
-                    true => refined.unit_radiance,
-                    false => group.shade(point, [light])[0],
+                let points = group.tree.points(group.tree.node(gather));
+                let shaded = match points.contains(&refined.shaded.point) {
+                    true => refined.shaded,
+                    false => {
+                        let point = group.representative(gather, refined.light.parent);
+                        Shaded { point, unit_radiance: group.shade(point, [light])[0] }
+                    }
                 };
-                self.add(group, gather, refined.light, unit_radiance, error);
+                self.add(group, gather, refined.light, shaded, error);
             }
         }
     }
@@ -194,10 +205,10 @@ impl GatherCut {
         group: &Group<'_, '_>,
         gather: u32,
         light: LightCluster,
-        unit_radiance: Vec3,
+        shaded: Shaded,
         error: f32,
     ) {
-        let radiance = light.radiance(group, unit_radiance);
+        let radiance = light.radiance(group, shaded.unit_radiance);
         let cluster = group.tree.node(gather);
         let estimate = cluster.weight * radiance;
         self.estimate += estimate;
@@ -207,7 +218,7 @@ impl GatherCut {
             self.radiance[gather as usize] += radiance;
         } else {
             self.heap.push(HeapEntry { value: error, index: self.pairs.len() as u32 });
-            self.pairs.push(Pair { gather, light, unit_radiance, estimate });
+            self.pairs.push(Pair { gather, light, shaded, estimate });
             self.errors.add(error);
         }
     }

@@ -16,7 +16,6 @@ use super::cut::{LightCluster, Refinement, SiblingBounds};
 use crate::light::Lights;
 use crate::light_tree::{Child, LightKind};
 use lightbound_math::Vec3;
-use lightbound_math::sampling::luminance;
 use std::collections::BinaryHeap;
 
 /// Computes stochastic cuts. Buffers are reused.
@@ -173,33 +172,13 @@ impl<'a> PairDraws<'a> {
             let [shift, ..] = random(gather, Child::Node(0));
             let selection = (shift + *drawn as f32 * GOLDEN_RATIO).fract();
             *drawn += 1;
-            let (point, probability) = sample_point(group, gather, selection);
+            let (point, probability) = group.tree.sample(gather, selection);
             let light = Cluster { kind: light.kind, child };
             self.points.push(PointDraw { point, probability, light, u });
         }
         self.points.sort_by_key(|draw| draw.point);
     }
 }
-
-/// Samples a gather point of a cluster; returns its probability, too.
-fn sample_point(group: &Group<'_, '_>, mut gather: u32, u: f32) -> (u32, f32) {
-    let (mut probability, mut u) = (1.0, f64::from(u));
-    while let Some(children) = group.tree.node(gather).children {
-        let [a, b] = children.map(|child| {
-            f64::from(luminance(group.tree.node(child).magnitude).max(f32::MIN_POSITIVE))
-        });
-        // Every point can be sampled.
-        let first = (a / (a + b)).clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);
-        let (child, part) = if u < first { (0, first) } else { (1, 1.0 - first) };
-        u = if child == 0 { u / first } else { (u - first) / part };
-        probability *= part as f32;
-        gather = children[child];
-    }
-    (group.tree.node(gather).representative, probability)
-}
-
-/// Smallest probability of a part of a cluster.
-const MIN_PROBABILITY: f64 = 1.0 / (1 << 16) as f64;
 
 #[cfg(test)]
 mod tests {

@@ -113,6 +113,23 @@ impl GatherTree {
         &self.points[node.points.clone()]
     }
 
+    /// Samples a point of a node in proportion to its magnitude; returns its probability, too.
+    pub fn sample(&self, mut index: u32, u: f32) -> (u32, f32) {
+        let (mut probability, mut u) = (1.0, f64::from(u));
+        while let Some(children) = self.node(index).children {
+            let [a, b] = children.map(|child| {
+                f64::from(luminance(self.node(child).magnitude).max(f32::MIN_POSITIVE))
+            });
+            // Every point can be sampled.
+            let first = (a / (a + b)).clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);
+            let (child, part) = if u < first { (0, first) } else { (1, 1.0 - first) };
+            u = if child == 0 { u / first } else { (u - first) / part };
+            probability *= part as f32;
+            index = children[child];
+        }
+        (self.node(index).representative, probability)
+    }
+
     /// Appends the node of `group`, and all nodes below it. Returns its index.
     fn build_node(&mut self, builder: &Builder<'_>, group: &mut [u32]) -> u32 {
         let index = self.nodes.len() as u32;
@@ -176,6 +193,9 @@ impl GatherTree {
         if selects_b { b.representative } else { a.representative }
     }
 }
+
+/// Smallest probability of a part of a cluster.
+const MIN_PROBABILITY: f64 = 1.0 / (1 << 16) as f64;
 
 /// What all nodes of a tree have in common.
 struct Builder<'a> {

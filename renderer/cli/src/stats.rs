@@ -1,6 +1,7 @@
 //! The JSON object that `--stats` writes, for benchmarks and render farms.
 
 use lightbound::integrator::{self, CutCounts, CutTimes};
+use lightbound::material::AppliedProfile;
 use lightbound::medium::{Medium, Tightness, TrackingCounts};
 use serde::Serialize;
 use std::time::Duration;
@@ -49,6 +50,8 @@ pub struct Stats {
     pub shader_occupancy: Option<f64>,
     /// Evaluations in which a loop was stopped at the iteration cap.
     pub shader_capped: u64,
+    /// What a profile of shaders changed; null without a profile.
+    pub shader_profile: Option<ProfileStats>,
     /// Target of compiled shaders; null without shaders.
     pub shader_target: Option<&'static str>,
     /// Width of the image in pixels.
@@ -83,6 +86,23 @@ pub struct Stats {
     pub interrupted: bool,
     /// The printed warnings.
     pub warnings: Vec<String>,
+}
+
+/// Effect of `--shader-profile`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileStats {
+    /// Kernels of the scene's shaders; each program has two.
+    pub kernels: usize,
+    /// Kernels with tests for zero.
+    pub tested_kernels: usize,
+    /// Kernels whose tests were rejected, since they did not save time when measured.
+    pub rejected_kernels: usize,
+}
+
+impl From<AppliedProfile> for ProfileStats {
+    fn from(AppliedProfile { kernels, tested, rejected }: AppliedProfile) -> ProfileStats {
+        ProfileStats { kernels, tested_kernels: tested, rejected_kernels: rejected }
+    }
 }
 
 /// Statistics of light cuts. Shares of time are fractions of the thread time spent on samples; null

@@ -14,6 +14,7 @@ use crate::output::ImageFormat;
 use crate::{Error, memory};
 use lightbound::film::FilmOptions;
 use lightbound::integrator::Integrator;
+use lightbound::material::AppliedProfile;
 use lightbound::render::{RenderOptions, Work};
 use lightbound_pbrt::build::LoadedScene;
 
@@ -26,6 +27,8 @@ pub struct RenderJob<'a> {
     pub threads: usize,
     pub image_file: &'a ImageFile,
     pub denoised: Option<&'a DenoisedFile>,
+    /// What a profile of shaders changed, if there is one.
+    pub applied_profile: Option<AppliedProfile>,
     /// Whether frames of the sequence were rendered before.
     pub is_later_frame: bool,
 }

@@ -40,6 +40,7 @@ use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
 pub use path::PathArgs;
 pub use result::{bound_violation_warning, film_warnings, sample_counts};
+use shader_profile::PendingProfile;
 pub use shader_profile::ShaderProfileArgs;
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -404,7 +405,9 @@ fn render_scene(
     }
 
     let options = RenderOptions { threads, stop: interrupt.stop(), ..RenderOptions::default() };
-    let profile = args.shader_profile.prepare(&mut loaded, profile_file, &options, console)?;
+    let profile = profile_file.map(|output| PendingProfile::start(&mut loaded.scene, output));
+    let profile = profile.transpose()?;
+    let applied_profile = args.shader_profile.apply(&mut loaded, &options, console)?;
     let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)
         .map_err(|error| SceneError::new(format!("{}: {error}", args.scene.display())))?;
     let args = &args.with_layers_of(&loaded);
@@ -415,6 +418,7 @@ fn render_scene(
         threads,
         image_file: &image_file,
         denoised: denoised.as_ref(),
+        applied_profile,
         is_later_frame: session.is_later_frame.get(),
     };
     let Some(Rendered { result, destination, failure }) = job.run(console, interrupt)? else {

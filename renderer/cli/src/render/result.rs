@@ -7,7 +7,7 @@ use super::{Args, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::memory;
 use crate::output::ImageFormat;
-use crate::stats::{CutStats, LightTreeStats, MediaStats, Stats, TrainingStats};
+use crate::stats::{CutStats, LightTreeStats, MediaStats, ProfileStats, Stats, TrainingStats};
 use lightbound::StoppedLoops;
 use lightbound::choice::Choice;
 use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers, LIGHT_GROUPS, MANIFESTS};
@@ -387,6 +387,7 @@ impl<'a> RenderResult<'a> {
             shader_occupancy: (shading.lanes > 0)
                 .then(|| shading.evaluations as f64 / shading.lanes as f64),
             shader_capped: shading.capped,
+            shader_profile: self.job.applied_profile.map(ProfileStats::from),
             shader_target: scene.shaders.first().map(|binding| binding.program.target().name()),
             width: window.width(),
             height: window.height(),

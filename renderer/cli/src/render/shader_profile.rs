@@ -6,7 +6,9 @@ use crate::console::Console;
 use crate::output::is_stream;
 use lightbound::Scene;
 use lightbound::integrator;
-use lightbound::material::{Material, ProfileError, Profiler, ShaderInstance, ShaderProfile};
+use lightbound::material::{
+    AppliedProfile, Material, ProfileError, Profiler, ShaderInstance, ShaderProfile,
+};
 use lightbound::render::{Budget, RenderOptions, Work};
 use lightbound_image::write::save;
 use lightbound_pbrt::build::LoadedScene;
@@ -69,27 +71,22 @@ impl ShaderProfileArgs {
         Err(Error::option(message, "name another file"))
     }
 
-    /// Applies a profile to a loaded scene, or prepares to take one.
-    pub fn prepare(
+    /// Applies a profile to a loaded scene, if one is requested.
+    pub fn apply(
         &self,
         loaded: &mut LoadedScene,
-        output: Option<OutputFile>,
         options: &RenderOptions<'_>,
         console: Console,
-    ) -> Result<Option<PendingProfile>, Error> {
-        if let Some(output) = output {
-            let profiler = start(&mut loaded.scene)?;
-            return Ok(Some(PendingProfile { profiler, output }));
-        }
-        match self.shader_profile.as_deref() {
-            None => {}
+    ) -> Result<Option<AppliedProfile>, Error> {
+        let applied = match self.shader_profile.as_deref() {
+            None => return Ok(None),
             Some(path) if path == Path::new("auto") => {
                 let spinner = console.spinner("profiling shaders".to_owned());
                 let profile = take(loaded, options);
                 spinner.finish_and_clear();
                 let profile = profile?;
                 apply(&mut loaded.scene, &profile)
-                    .expect("a profile fits the scene that it was taken of");
+                    .expect("a profile fits the scene that it was taken of")
             }
             Some(path) => {
                 let invalid = |error: &dyn std::fmt::Display| Error::Data {
@@ -103,14 +100,19 @@ impl ShaderProfileArgs {
                     help: "name a file written by --profile-shaders, or auto".into(),
                 })?;
                 let profile = ShaderProfile::parse(&json).map_err(|error| invalid(&error))?;
-                apply(&mut loaded.scene, &profile).map_err(|error| invalid(&error))?;
+                apply(&mut loaded.scene, &profile).map_err(|error| invalid(&error))?
             }
-        }
-        Ok(None)
+        };
+        Ok(Some(applied))
     }
 }
 
 impl PendingProfile {
+    /// Prepares to take a profile of the rendering of a scene.
+    pub fn start(scene: &mut Scene, output: OutputFile) -> Result<PendingProfile, Error> {
+        Ok(PendingProfile { profiler: start(scene)?, output })
+    }
+
     /// Writes the profile.
     pub fn write(self) -> Result<(), Error> {
         let (profile, _) = self.profiler.finish().map_err(cannot_compile)?;
@@ -139,7 +141,7 @@ fn start(scene: &mut Scene) -> Result<Profiler, Error> {
     Profiler::start(shaders, instances(materials).chain(phases)).map_err(cannot_compile)
 }
 
-fn apply(scene: &mut Scene, profile: &ShaderProfile) -> Result<usize, ProfileError> {
+fn apply(scene: &mut Scene, profile: &ShaderProfile) -> Result<AppliedProfile, ProfileError> {
     let Scene { shaders, materials, media, .. } = scene;
     let phases = media.iter().map(|medium| &medium.phase);
     profile.apply(shaders, instances(materials).chain(phases))

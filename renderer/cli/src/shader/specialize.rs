@@ -330,7 +330,7 @@ impl Profile<'_> {
         let candidates = functions.zero_candidates(&members);
         let counts = self
             .profile
-            .counts(specializer.shader.name(), &candidates, target.lanes())
+            .counts(specializer.shader.name(), &functions, &candidates, target.lanes())
             .map_err(|error| Error::Data {
                 message: format!("{}: {error}", self.path.display()),
                 help: "give the constants of a material of the profiled scene with --set, and the \

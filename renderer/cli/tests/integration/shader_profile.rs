@@ -48,12 +48,59 @@ fn unusable_profiles_are_refused() {
         &mut with("truncated.json"),
         &["truncated.json", "is not a shader profile", "--profile-shaders"],
     );
+    // The profile of another range of the texture, and of another version.
+    fs::write(dir.path("scene.pbrt"), SCENE.replace("[0.5 0.5 0.5]", "[0.4 0.4 0.4]")).unwrap();
+    assert_input_error(
+        &mut with("p.json"),
+        &["p.json: the profile of `phong", "textures with other ranges", "with the same options"],
+    );
+    fs::write(dir.path("scene.pbrt"), SCENE).unwrap();
+    let version = format!("\"lightbound\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(json.contains(&version), "{json}");
+    fs::write(dir.path("old.json"), json.replace(&version, "\"lightbound\": \"0.0.1\"")).unwrap();
+    assert_input_error(
+        &mut with("old.json"),
+        &["old.json: was taken with Lightbound 0.0.1", "with the same options"],
+    );
     // The profile of another material.
     fs::write(dir.path("scene.pbrt"), SCENE.replace("phong.wgsl", "ward.wgsl")).unwrap();
     assert_input_error(
         &mut with("p.json"),
         &["p.json: has no profile of `ward", "with the same options"],
     );
+}
+
+#[test]
+fn stats_tell_what_a_profile_changed() {
+    // The highlight is in so small a part that tests are expected to pay.
+    let dir = SceneDir::with_scene(&SCENE.replace("1.2", "1.02"));
+    dir.render(&["-o", "a.pfm", "--profile-shaders", "p.json", "--stats", "s.json"])
+        .assert()
+        .success();
+    let stats = |file: &str| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(dir.path(file)).unwrap()).unwrap()
+    };
+    assert!(stats("s.json")["shader_profile"].is_null());
+    // Whether tests save time depends on the machine.
+    for (ratio, tested, rejected) in [(0.5, 2, 0), (1.5, 0, 2)] {
+        let mut profile = stats("p.json");
+        let shaders = profile["shaders"].as_array_mut().unwrap();
+        let is_phong = |entry: &&mut serde_json::Value| entry["shader"] == "phong.wgsl";
+        let phong = shaders.iter_mut().find(is_phong).expect("the scene has it");
+        for kernel in ["evaluate", "scatter"] {
+            assert!(phong[kernel]["time_ratio"].is_f64(), "there are tests: {}", phong[kernel]);
+            phong[kernel]["time_ratio"] = ratio.into();
+        }
+        fs::write(dir.path("q.json"), profile.to_string()).unwrap();
+        dir.render(&["-o", "a.pfm", "--shader-profile", "q.json", "--stats", "s.json"])
+            .assert()
+            .success();
+        // The other two are those of the default material.
+        let expected = serde_json::json!({
+            "kernels": 4, "tested_kernels": tested, "rejected_kernels": rejected
+        });
+        assert_eq!(stats("s.json")["shader_profile"], expected);
+    }
 }
 
 #[test]
@@ -68,6 +115,19 @@ fn shader_specialize_shows_code_with_tests() {
     let constants = ["--set", "kd=0.4", "--set", "exponent=50"];
     let with_profile = [&constants[..], &["--profile", "p.json"]].concat();
     specialize(&with_profile).assert().success().stdout(contains("--profile"));
+    let ir = |options: &[&str]| {
+        let mut command = specialize(&[&constants[..], options, &["--stage", "ir"]].concat());
+        String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+    };
+    for function in ["evaluate", "sample"] {
+        let [without, with] = [&[][..], &["--profile", "p.json"]]
+            .map(|profile| ir(&[&["--of", function], profile].concat()));
+        assert!(with.matches("= if ").count() > without.matches("= if ").count(), "{with}");
+    }
+    specialize(&[&with_profile[..], &["--stage", "ir"]].concat())
+        .assert()
+        .code(2)
+        .stderr(contains("add --of evaluate"));
     // The scene has no material with another exponent.
     assert_input_error(
         &mut specialize(&["--set", "exponent=60", "--profile", "p.json"]),

@@ -62,7 +62,7 @@ fn ranges_decide_minima_and_maxima() {
 
 #[test]
 fn wrong_options_are_errors() {
-    let dir = ShaderDir::new(TWO_LOBES);
+    let dir = ShaderDir::new(&format!("override LOBES: i32 = 1;\n{TWO_LOBES}"));
     for (args, message) in [
         (&["--set", "wait=0"][..], "no parameter `wait`"),
         (&["--set", "kd=2"], "`kd` takes"),
@@ -71,9 +71,26 @@ fn wrong_options_are_errors() {
         (&["--target", "interpreter"], "--target avx2"),
         (&["--stage", "bounds"], "invalid value 'bounds'"),
         (&["--of", "bound"], "--stage"),
+        (&["--assume", "LOBES=1..2"], "write --set LOBES=VALUE"),
     ] {
         dir.shader("specialize", args).assert().code(2).stdout("").stderr(contains(message));
     }
+}
+
+#[test]
+fn displacements_are_specialized() {
+    let dir = ShaderDir::new(
+        "struct Material {
+            /// Height. range: [0, 1], default: 0.5
+            height: f32,
+        }
+        fn displace(p: SurfacePoint, m: Material) -> f32 {
+            return m.height * sin(p.uv.x);
+        }",
+    );
+    let table = dir.stdout("specialize", &["--set", "height=0"]);
+    let counts = instructions(&table, "function  ");
+    assert!(counts.len() == 2 && counts[1] < counts[0], "{table}");
 }
 
 #[test]

@@ -7,8 +7,9 @@
 //! and densities. So images are the same with any profile and with none.
 //!
 //! Tests are chosen by their expected saving. Whether they save time is then measured on batches of
-//! the rendering, and those that do not are rejected. A profile holds for the code that it was taken
-//! of, which a hash identifies, and for groups of as many lanes.
+//! the rendering, and those that do not are rejected. A profile holds for the code and the bounds on
+//! parameters that it was taken of, which hashes identify, for groups of as many lanes, and for the
+//! version of Lightbound. Bindings of the same code are counted together.
 
 use super::specialization::bounds;
 use super::{Program, ShaderBinding, ShaderInstance};
@@ -19,12 +20,16 @@ use lightbound_shader::scattering::Functions;
 use lightbound_shader::specialize::zeros::{Candidates, Counts, MAX_TIME_RATIO};
 use lightbound_shader::{Arena, Batch, CompileError, Kernel, Texture, passes};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Identifies the file format.
 const FORMAT: &str = "lightbound shader profile";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The version of Lightbound, which chooses the candidates.
+const LIGHTBOUND: &str = env!("CARGO_PKG_VERSION");
 
 /// Greatest number of batches that are kept to measure code.
 const MAX_SAMPLES: usize = 8;
@@ -93,56 +98,87 @@ impl Recorder {
     }
 }
 
-/// The code of a binding, and its candidates.
+/// The code of a program, and its candidates.
 struct Subject {
+    program: Arc<Program>,
+    /// The textures of one of its bindings.
+    textures: Vec<Arc<Texture>>,
     functions: Functions,
     candidates: Candidates,
+    code: CodeId,
 }
 
 impl Subject {
-    /// The subject of each binding.
+    /// The subjects of the programs of bindings, and the index of each binding's.
     fn all<'a>(
         shaders: &[ShaderBinding],
         instances: impl Iterator<Item = &'a ShaderInstance>,
-    ) -> Vec<Subject> {
-        let mut known: Vec<Option<Vec<Bounds>>> = vec![None; shaders.len()];
+    ) -> (Vec<Subject>, Vec<usize>) {
+        let mut programs: Vec<&ShaderBinding> = Vec::new();
+        let mut numbers: HashMap<*const Program, usize> = HashMap::new();
+        let indices = shaders.iter().map(|binding| {
+            *numbers.entry(Arc::as_ptr(&binding.program)).or_insert_with(|| {
+                programs.push(binding);
+                programs.len() - 1
+            })
+        });
+        let indices: Vec<_> = indices.collect();
+        let mut known: Vec<Option<Vec<Bounds>>> = vec![None; programs.len()];
         let mut extents = Extents::default();
         for instance in instances {
-            let index = instance.shader as usize;
+            let index = indices[instance.shader as usize];
             let words = instance.known_words(&mut extents);
-            let words = bounds(&shaders[index].program.settable, &words);
+            let words = bounds(&programs[index].program.settable, &words);
             known[index] = Some(match known[index].take() {
                 None => words,
                 Some(others) => std::iter::zip(&words, &others).map(|(a, b)| a.join(b)).collect(),
             });
         }
-        std::iter::zip(shaders, known)
-            .map(|(binding, known)| {
-                let program = &binding.program;
-                let any = || program.settable_ranges();
-                let (functions, members) = program.functions_for(&known.unwrap_or_else(any));
-                let candidates = functions.zero_candidates(&members);
-                Subject { functions, candidates }
-            })
-            .collect()
+        let subject = |(binding, known): (&ShaderBinding, Option<Vec<Bounds>>)| {
+            let program = binding.program.clone();
+            let known = known.unwrap_or_else(|| program.settable_ranges());
+            let (functions, members) = program.functions_for(&known);
+            let candidates = functions.zero_candidates(&members);
+            let code = CodeId {
+                code: code_hash(&functions, &candidates),
+                parameters: hash(&format!("{members:?}")),
+                lanes: program.target().lanes(),
+            };
+            Subject { program, textures: binding.textures.clone(), functions, candidates, code }
+        };
+        (std::iter::zip(programs, known).map(subject).collect(), indices)
     }
 
     fn kernel(
         &self,
         arena: &Arena,
-        program: &Program,
         which: ShaderKernel,
         evaluate: &Function,
     ) -> Result<Kernel, CompileError> {
         let function = which.function(&self.functions, evaluate);
-        Kernel::compile(arena, &passes::lower(&function), program.target())
+        Kernel::compile(arena, &passes::lower(&function), self.program.target())
     }
 }
 
-/// Identifies the code that counts are of.
-fn hash(candidates: &Candidates) -> String {
-    let text = candidates.function().to_string();
-    // FNV-1a.
+/// Identifies what counts are of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct CodeId {
+    /// See [`code_hash`].
+    code: String,
+    /// Hash of the bounds on the material parameters, on which versions depend, too.
+    parameters: String,
+    /// Number of lanes of a group.
+    lanes: usize,
+}
+
+/// Identifies code by its IR and the candidates in it.
+fn code_hash(Functions { evaluate, scatter, .. }: &Functions, candidates: &Candidates) -> String {
+    let names: Vec<_> = (0..candidates.len()).map(|index| candidates.names(index)).collect();
+    hash(&format!("{evaluate} {scatter} {names:?}"))
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -151,10 +187,10 @@ fn hash(candidates: &Candidates) -> String {
 
 /// Takes the profile of a rendering.
 pub struct Profiler {
-    subjects: Vec<Subject>,
     /// The bindings without instrumentation.
     original: Vec<ShaderBinding>,
-    recorders: Vec<Arc<Recorder>>,
+    /// Programs of the same code, such as those with other regions, have one recorder.
+    recorded: Vec<(Subject, Arc<Recorder>)>,
 }
 
 impl Profiler {
@@ -166,21 +202,30 @@ impl Profiler {
         shaders: &mut [ShaderBinding],
         instances: impl Iterator<Item = &'a ShaderInstance>,
     ) -> Result<Profiler, CompileError> {
-        let subjects = Subject::all(shaders, instances);
+        let (subjects, indices) = Subject::all(shaders, instances);
         let original = shaders.to_vec();
         let arena = Arena::new();
-        let mut recorders = Vec::new();
-        for (binding, subject) in std::iter::zip(shaders, &subjects) {
+        let mut programs = Vec::new();
+        let mut recorded: Vec<(Subject, Arc<Recorder>)> = Vec::new();
+        for subject in subjects {
+            let existing = recorded.iter().find(|(other, _)| other.code == subject.code);
+            let recorder = match existing {
+                Some((_, recorder)) => recorder.clone(),
+                None => Arc::new(Recorder::new(&subject.candidates.counts())),
+            };
             let instrumented = subject.candidates.instrument();
-            let [evaluate, scatter] = ShaderKernel::ALL
-                .map(|which| subject.kernel(&arena, &binding.program, which, &instrumented));
-            let recorder = Arc::new(Recorder::new(&subject.candidates.counts()));
-            let program =
-                binding.program.with_kernels([evaluate?, scatter?], Some(recorder.clone()));
-            binding.program = Arc::new(program);
-            recorders.push(recorder);
+            let [evaluate, scatter] =
+                ShaderKernel::ALL.map(|which| subject.kernel(&arena, which, &instrumented));
+            let kernels = [evaluate?, scatter?];
+            programs.push(Arc::new(subject.program.with_kernels(kernels, Some(recorder.clone()))));
+            if existing.is_none() {
+                recorded.push((subject, recorder));
+            }
         }
-        Ok(Profiler { subjects, original, recorders })
+        for (binding, index) in std::iter::zip(shaders, indices) {
+            binding.program = programs[index].clone();
+        }
+        Ok(Profiler { original, recorded })
     }
 
     /// Returns the profile, and the bindings without instrumentation.
@@ -190,24 +235,25 @@ impl Profiler {
     pub fn finish(self) -> Result<(ShaderProfile, Vec<ShaderBinding>), CompileError> {
         let arena = Arena::new();
         let mut entries = Vec::new();
-        for ((binding, subject), recorder) in
-            self.original.iter().zip(&self.subjects).zip(&self.recorders)
-        {
+        for (subject, recorder) in &self.recorded {
             let [evaluate, scatter] = ShaderKernel::ALL.map(|which| {
                 let record = recorder.lock(which);
-                let time_ratio = time_ratio(&arena, binding, subject, which, &record)?;
+                let time_ratio = time_ratio(&arena, subject, which, &record)?;
                 Ok::<_, CompileError>(KernelProfile::new(&record.counts, time_ratio))
             });
             entries.push(Entry {
-                shader: binding.program.name.clone(),
-                hash: hash(&subject.candidates),
-                lanes: binding.program.target().lanes(),
+                shader: subject.program.name.clone(),
+                id: subject.code.clone(),
                 evaluate: evaluate?,
                 scatter: scatter?,
             });
         }
-        let profile =
-            ShaderProfile { format: FORMAT.to_owned(), version: VERSION, shaders: entries };
+        let profile = ShaderProfile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            lightbound: LIGHTBOUND.to_owned(),
+            shaders: entries,
+        };
         Ok((profile, self.original))
     }
 }
@@ -216,7 +262,6 @@ impl Profiler {
 /// or samples.
 fn time_ratio(
     arena: &Arena,
-    binding: &ShaderBinding,
     subject: &Subject,
     which: ShaderKernel,
     record: &Record,
@@ -225,13 +270,14 @@ fn time_ratio(
     if record.samples.is_empty() {
         return Ok(None);
     }
-    let program = &binding.program;
-    let tested = subject.kernel(arena, program, which, &versions.function)?;
+    let program = &subject.program;
+    let tested = subject.kernel(arena, which, &versions.function)?;
     let general = match which {
         ShaderKernel::Evaluate => &program.evaluate,
         ShaderKernel::Scatter => &program.scatter,
     };
-    let textures: Vec<&Texture> = binding.textures.iter().map(|texture| &**texture).collect();
+    // Inputs may be of a binding with other textures: their format is the same, so the time is.
+    let textures: Vec<&Texture> = subject.textures.iter().map(|texture| &**texture).collect();
     let mut fastest = [Duration::MAX; 2];
     for _ in 0..TIMED_RUNS {
         for (fastest, kernel) in std::iter::zip(&mut fastest, [general, &tested]) {
@@ -253,18 +299,18 @@ fn time_ratio(
 pub struct ShaderProfile {
     format: String,
     version: u32,
+    /// The version of Lightbound.
+    lightbound: String,
     shaders: Vec<Entry>,
 }
 
-/// The profile of a binding.
+/// The profile of the bindings of some code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
     /// Name of the shader's file, for messages.
     shader: String,
-    /// Hash of the code's IR.
-    hash: String,
-    /// Number of lanes of a group.
-    lanes: usize,
+    #[serde(flatten)]
+    id: CodeId,
     evaluate: KernelProfile,
     scatter: KernelProfile,
 }
@@ -301,9 +347,18 @@ pub enum ProfileError {
     /// The file has another version.
     #[error("has version {0} of the format, not {VERSION}")]
     Version(u32),
+    /// The profile was taken with another version of Lightbound.
+    #[error("was taken with Lightbound {0}, and this is {LIGHTBOUND}")]
+    Lightbound(String),
     /// The profile does not contain the code of a shader.
-    #[error("has no profile of `{0}` as it is compiled here, for groups of {1}")]
+    #[error(
+        "has no profile of `{0}` as it is compiled here, for groups of {1}: it is for another scene, \
+         or for other constants"
+    )]
     Foreign(String, usize),
+    /// The profile contains the code of a shader for other parameters.
+    #[error("the profile of `{0}` is for other constants, or for textures with other ranges")]
+    Parameters(String),
     /// The profile does not match the code of a shader.
     #[error("the profile of `{0}` is damaged: its counts contradict each other")]
     Counts(String),
@@ -316,7 +371,7 @@ impl ShaderProfile {
     /// Parses the JSON of a profile.
     ///
     /// # Errors
-    /// If it is not a profile, or of another version.
+    /// If it is not a profile, or of another version of the format or of Lightbound.
     pub fn parse(json: &[u8]) -> Result<ShaderProfile, ProfileError> {
         let invalid = |error: serde_json::Error| ProfileError::Format(error.to_string());
         let value: serde_json::Value = serde_json::from_slice(json).map_err(invalid)?;
@@ -327,7 +382,11 @@ impl ShaderProfile {
         if let Some(version) = version.filter(|&version| version != u64::from(VERSION)) {
             return Err(ProfileError::Version(u32::try_from(version).unwrap_or(u32::MAX)));
         }
-        serde_json::from_value(value).map_err(invalid)
+        let profile: ShaderProfile = serde_json::from_value(value).map_err(invalid)?;
+        if profile.lightbound != LIGHTBOUND {
+            return Err(ProfileError::Lightbound(profile.lightbound));
+        }
+        Ok(profile)
     }
 
     /// Returns the JSON of the profile.
@@ -335,43 +394,44 @@ impl ShaderProfile {
         serde_json::to_vec_pretty(self).expect("profiles can be serialized")
     }
 
-    /// Returns the counts of the kernels of a shader, for groups of as many lanes.
+    /// Returns the counts of the kernels of a shader, for groups of as many lanes. The parameters may
+    /// have other bounds than in the profiled scene, if the code is the same.
     ///
     /// # Errors
     /// If the profile is of other code or damaged.
     pub fn counts(
         &self,
         shader: &str,
+        functions: &Functions,
         candidates: &Candidates,
         lanes: usize,
     ) -> Result<[Counts; 2], ProfileError> {
-        let entry = self.entry(shader, candidates, lanes)?;
+        let entry = self.entries(&code_hash(functions, candidates), lanes).next();
+        let entry = entry.ok_or_else(|| ProfileError::Foreign(shader.to_owned(), lanes))?;
+        entry.check(shader, candidates)?;
         Ok([entry.evaluate.counts(), entry.scatter.counts()])
     }
 
-    /// The entry of a shader, with plausible counts.
-    fn entry(
-        &self,
-        shader: &str,
-        candidates: &Candidates,
-        lanes: usize,
-    ) -> Result<&Entry, ProfileError> {
-        let hash = hash(candidates);
-        let is_same = |entry: &&Entry| entry.hash == hash && entry.lanes == lanes;
-        let entry = self
-            .shaders
-            .iter()
-            .find(is_same)
-            .ok_or_else(|| ProfileError::Foreign(shader.to_owned(), lanes))?;
-        let mut kernels = [&entry.evaluate, &entry.scatter].into_iter();
-        if !kernels.all(|kernel| kernel.counts().fit(candidates)) {
-            return Err(ProfileError::Counts(shader.to_owned()));
-        }
+    /// The entries of code, with any bounds on the parameters.
+    fn entries(&self, code: &str, lanes: usize) -> impl Iterator<Item = &Entry> {
+        self.shaders.iter().filter(move |entry| entry.id.code == code && entry.id.lanes == lanes)
+    }
+
+    /// The entry of a subject, with plausible counts.
+    fn entry(&self, subject: &Subject) -> Result<&Entry, ProfileError> {
+        let (name, id) = (&subject.program.name, &subject.code);
+        let Some(entry) = self.shaders.iter().find(|entry| entry.id == *id) else {
+            let has_code = self.entries(&id.code, id.lanes).next().is_some();
+            return Err(match has_code {
+                true => ProfileError::Parameters(name.clone()),
+                false => ProfileError::Foreign(name.clone(), id.lanes),
+            });
+        };
+        entry.check(name, &subject.candidates)?;
         Ok(entry)
     }
 
     /// Replaces the programs of `shaders` by versions with tests for zero, where these saved time.
-    /// Returns the number of kernels with tests.
     ///
     /// # Errors
     /// If the profile is of other code or damaged, or code cannot be compiled.
@@ -379,35 +439,63 @@ impl ShaderProfile {
         &self,
         shaders: &mut [ShaderBinding],
         instances: impl Iterator<Item = &'a ShaderInstance>,
-    ) -> Result<usize, ProfileError> {
-        let subjects = Subject::all(shaders, instances);
+    ) -> Result<AppliedProfile, ProfileError> {
+        let (subjects, indices) = Subject::all(shaders, instances);
         let arena = Arena::new();
-        let mut tested = 0;
-        for (binding, subject) in std::iter::zip(shaders, &subjects) {
-            let program = &binding.program;
-            let lanes = program.target().lanes();
-            let entry = self.entry(&program.name, &subject.candidates, lanes)?;
+        let mut applied = AppliedProfile::default();
+        let mut programs = Vec::new();
+        for subject in subjects {
+            let entry = self.entry(&subject)?;
+            let program = &subject.program;
             let mut kernels = [program.evaluate.clone(), program.scatter.clone()];
             let profiles = [&entry.evaluate, &entry.scatter];
-            let mut replaced = 0;
+            let before = applied.tested;
             for ((kernel, which), profile) in
                 kernels.iter_mut().zip(ShaderKernel::ALL).zip(profiles)
             {
-                let counts = profile.counts();
-                let versions = subject.candidates.versions(&counts);
-                if let Some(versions) = versions
-                    && profile.time_ratio.is_some_and(|ratio| ratio <= MAX_TIME_RATIO)
-                {
-                    *kernel = subject.kernel(&arena, program, which, &versions.function)?;
-                    replaced += 1;
+                applied.kernels += 1;
+                let versions = subject.candidates.versions(&profile.counts());
+                let (Some(versions), Some(ratio)) = (versions, profile.time_ratio) else {
+                    continue;
+                };
+                if ratio <= MAX_TIME_RATIO {
+                    *kernel = subject.kernel(&arena, which, &versions.function)?;
+                    applied.tested += 1;
+                } else {
+                    applied.rejected += 1;
                 }
             }
-            if replaced > 0 {
-                binding.program = Arc::new(program.with_kernels(kernels, None));
-                tested += replaced;
-            }
+            programs.push(match applied.tested > before {
+                true => Arc::new(program.with_kernels(kernels, None)),
+                false => subject.program,
+            });
         }
-        Ok(tested)
+        for (binding, index) in std::iter::zip(shaders, indices) {
+            binding.program = programs[index].clone();
+        }
+        Ok(applied)
+    }
+}
+
+/// What a profile changed. Each program of a scene has two kernels; bindings share programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppliedProfile {
+    /// Number of kernels.
+    pub kernels: usize,
+    /// Those with tests for zero.
+    pub tested: usize,
+    /// Those for which tests were expected to pay, but did not save time when measured.
+    pub rejected: usize,
+}
+
+impl Entry {
+    /// Checks that the counts may be those of candidates.
+    fn check(&self, shader: &str, candidates: &Candidates) -> Result<(), ProfileError> {
+        let mut kernels = [&self.evaluate, &self.scatter].into_iter();
+        if kernels.all(|kernel| kernel.counts().fit(candidates)) {
+            return Ok(());
+        }
+        Err(ProfileError::Counts(shader.to_owned()))
     }
 }
 
@@ -415,25 +503,27 @@ impl ShaderProfile {
 mod tests {
     use super::*;
     use crate::material::{Setting, library};
-    use crate::texture::{Param, Texture as Image};
+    use crate::texture::{Checkerboard, CheckerboardDomain, Mapping, Param, Texture as Image};
     use lightbound_math::Vec3;
     use lightbound_shader::random::Random;
     use lightbound_shader::{Parameter, Settings, Shader, Target};
 
-    /// A binding of a library shader with a texture for `ks`, with its instance.
+    /// A binding of a library shader with a texture for `ks`, whose range is not known, with its
+    /// instance.
     fn binding(name: &str) -> (Vec<ShaderBinding>, Vec<ShaderInstance>) {
+        let [a, b] = [0.0, 1.0].map(Param::from_float);
+        binding_with(name, Image::DirectionMix { a, b, direction: Vec3::X })
+    }
+
+    fn binding_with(name: &str, ks: Image) -> (Vec<ShaderBinding>, Vec<ShaderInstance>) {
         let text = library::find(name).expect("the library has it").text;
         let shader = Shader::parse(name, text).unwrap();
         let settings = Settings::default();
         let program = Program::compile(&Arena::new(), &shader, &settings, Target::best()).unwrap();
         let binding = ShaderBinding::new(Arc::new(program), vec![]);
+        let ks = Arc::new(ks);
         let setting = |p: &Parameter| match p.name.as_str() {
-            // A texture whose range is not known.
-            "ks" => {
-                let [a, b] = [0.0, 1.0].map(Param::from_float);
-                let mix = Image::DirectionMix { a, b, direction: Vec3::X };
-                Setting::Varying(Param::Texture(Arc::new(mix)))
-            }
+            "ks" => Setting::Varying(Param::Texture(ks.clone())),
             _ => Setting::Constant(p.default.clone().unwrap()),
         };
         let settable = &binding.program.settable;
@@ -505,7 +595,8 @@ mod tests {
             kernel.time_ratio = Some(0.5);
         }
         let mut tested = general.clone();
-        assert_eq!(profile.apply(&mut tested, instances.iter()).unwrap(), 2);
+        let applied = profile.apply(&mut tested, instances.iter()).unwrap();
+        assert_eq!(applied, AppliedProfile { kernels: 2, tested: 2, rejected: 0 });
         let mut instrumented = general.clone();
         let _profiler = Profiler::start(&mut instrumented, instances.iter()).unwrap();
         for which in ShaderKernel::ALL {
@@ -529,13 +620,52 @@ mod tests {
         let mut profile = profile("phong");
         profile.shaders[0].evaluate.time_ratio = Some(0.99);
         profile.shaders[0].scatter.time_ratio = None;
-        assert_eq!(profile.apply(&mut shaders, instances.iter()).unwrap(), 0);
+        let applied = profile.apply(&mut shaders, instances.iter()).unwrap();
+        assert_eq!(applied, AppliedProfile { kernels: 2, tested: 0, rejected: 1 });
     }
 
     #[test]
     fn profiles_are_written_and_read() {
         let profile = profile("ward");
         assert_eq!(ShaderProfile::parse(&profile.to_json()).unwrap(), profile);
+    }
+
+    #[test]
+    fn bindings_of_equal_code_are_counted_together() {
+        let [(mut shaders, mut instances), (others, other_instances)] =
+            [(); 2].map(|()| binding("phong"));
+        // Another binding of the first program, and another program of the same code.
+        shaders.extend([shaders[0].clone(), others[0].clone()]);
+        instances.extend([instances[0].clone(), other_instances[0].clone()]);
+        (0..3).zip(&mut instances).for_each(|(shader, instance)| instance.shader = shader);
+        let profiler = Profiler::start(&mut shaders, instances.iter()).unwrap();
+        for binding in &shaders {
+            let which = ShaderKernel::Evaluate;
+            results(binding, which, &inputs(binding, which, 512));
+        }
+        let (profile, mut shaders) = profiler.finish().unwrap();
+        let [entry] = &profile.shaders[..] else { panic!("{profile:?}") };
+        let lanes = shaders[0].program.target().lanes() as u64;
+        assert_eq!((entry.evaluate.groups, entry.scatter.groups), (3 * 512 / lanes, 0));
+        let applied = profile.apply(&mut shaders, instances.iter()).unwrap();
+        assert_eq!(applied.kernels, 4);
+        assert!(Arc::ptr_eq(&shaders[0].program, &shaders[1].program));
+    }
+
+    #[test]
+    fn profiles_of_other_parameters_are_refused() {
+        let binding = |high: f32| {
+            let [even, odd] = [0.0, high].map(Param::from_float);
+            let domain = CheckerboardDomain::Flat(Mapping::UV);
+            binding_with("phong", Image::Checkerboard(Checkerboard { domain, even, odd }))
+        };
+        let (mut shaders, instances) = binding(0.5);
+        let profiler = Profiler::start(&mut shaders, instances.iter()).unwrap();
+        let (profile, mut shaders) = profiler.finish().unwrap();
+        profile.apply(&mut shaders, instances.iter()).unwrap();
+        let (mut shaders, instances) = binding(0.25);
+        let error = profile.apply(&mut shaders, instances.iter()).unwrap_err();
+        assert!(matches!(error, ProfileError::Parameters(_)), "{error}");
     }
 
     #[test]
@@ -549,7 +679,10 @@ mod tests {
         assert!(ShaderProfile::parse(b"{}").is_err() && ShaderProfile::parse(b"[1]").is_err());
         let newer = ShaderProfile { version: VERSION + 1, ..profile.clone() };
         let error = ShaderProfile::parse(&newer.to_json()).unwrap_err();
-        assert!(matches!(error, ProfileError::Version(2)), "{error}");
+        assert!(matches!(error, ProfileError::Version(3)), "{error}");
+        let other = ShaderProfile { lightbound: "0.0.0".to_owned(), ..profile.clone() };
+        let error = ShaderProfile::parse(&other.to_json()).unwrap_err().to_string();
+        assert!(error.contains("with Lightbound 0.0.0, and this is"), "{error}");
 
         let apply = |profile: &ShaderProfile, name| {
             let (mut shaders, instances) = binding(name);
@@ -557,10 +690,10 @@ mod tests {
         };
         assert!(apply(&profile, "ward").unwrap_err().contains("no profile of `ward`"));
         let mut stale = profile.clone();
-        stale.shaders[0].hash = "0".repeat(16);
+        stale.shaders[0].id.code = "0".repeat(16);
         assert!(apply(&stale, "phong").unwrap_err().contains("no profile of `phong`"));
         let mut other = profile.clone();
-        other.shaders[0].lanes += 1;
+        other.shaders[0].id.lanes += 1;
         assert!(apply(&other, "phong").is_err());
         let mut damaged = profile.clone();
         damaged.shaders[0].scatter.zeros.pop();

@@ -3,10 +3,11 @@
 //! Most parameters of a material are constant, many are 0 or 1, and textures have a least and a
 //! greatest value (the dynamic bounds assumptions of Clarberg et al. 2010 §4.5). Programs are
 //! compiled again for the values of each material, which shares its program with all materials for
-//! which the same is known. A shader with too many of them gets code for the defaults, zeros and
-//! ones among the constants, or else for zeros and ones; other constants and textures stay
-//! parameters. Images do not depend on it, since specialized code computes the same numbers; but
-//! bounds are tighter, so that lights and directions sampled from them have other noise.
+//! which the same is known, whatever images their shaders have. A shader with too many of them gets
+//! code for the defaults, zeros and ones among the constants, or else for zeros and ones; other
+//! constants and textures stay parameters. Images do not depend on it, since specialized code
+//! computes the same numbers; but bounds are tighter, so that lights and directions sampled from
+//! them have other noise.
 //!
 //! Programs also get the regions of surfaces in which textures make parameters 0 or 1 (`regions.rs`).
 
@@ -19,12 +20,13 @@ use lightbound_shader::{Arena, Parameter};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Greatest number of specialized programs for a shader with its textures.
+/// Greatest number of specialized programs for a shader, over all of its bindings.
 const MAX_VERSIONS: usize = 32;
 
 /// Specializes the programs in `shaders` for their instances, and changes the instances to use
 /// them. Bindings without instances are removed. A program whose specialized code cannot be compiled
-/// stays general.
+/// stays general. Bindings of one program that are specialized for the same values share the
+/// specialized program.
 pub fn specialize_programs<'a>(
     shaders: &mut Vec<ShaderBinding>,
     instances: impl Iterator<Item = &'a mut ShaderInstance>,
@@ -35,52 +37,90 @@ pub fn specialize_programs<'a>(
         return;
     }
     let (arena, mut extents) = (Arena::new(), Extents::default());
+    // For each program, what is known at each use, in the order of bindings.
+    let mut words: HashMap<*const Program, Vec<Vec<KnownWord>>> = HashMap::new();
+    for (binding, instances) in std::iter::zip(&*shaders, &uses) {
+        let known = instances.iter().map(|instance| instance.known_words(&mut extents));
+        words.entry(Arc::as_ptr(&binding.program)).or_default().extend(known);
+    }
+    // The programs for these uses; each binding takes the next ones.
+    let mut versions: HashMap<*const Program, std::vec::IntoIter<Arc<Program>>> = HashMap::new();
     let mut specialized: Vec<ShaderBinding> = Vec::new();
     // The instances of each specialized binding.
     let mut users: Vec<Vec<&ShaderInstance>> = Vec::new();
     for (binding, instances) in std::iter::zip(shaders.drain(..), uses) {
-        let mut general = None;
-        let mut versions: HashMap<Vec<KnownWord>, Option<u32>> = HashMap::new();
-        let words = instances.iter().map(|instance| instance.known_words(&mut extents));
-        let keys = keys(&binding.program.settable, words.collect());
-        for (instance, key) in std::iter::zip(instances, keys) {
-            let version = match key {
-                None => None,
-                Some(key) => match versions.get(&key) {
-                    Some(&version) => version,
-                    None => {
-                        let known = bounds(&binding.program.settable, &key);
-                        let program = binding.program.specialize(&arena, &known).ok().flatten();
-                        let version = program.map(|program: Program| {
-                            let program = Arc::new(program);
-                            specialized.push(ShaderBinding { program, ..binding.clone() });
-                            specialized.len() as u32 - 1
-                        });
-                        versions.insert(key, version);
-                        version
-                    }
-                },
-            };
-            instance.shader = version.unwrap_or_else(|| {
-                *general.get_or_insert_with(|| {
-                    specialized.push(binding.clone());
-                    specialized.len() as u32 - 1
-                })
+        let general = Arc::as_ptr(&binding.program);
+        let programs = versions.entry(general).or_insert_with(|| {
+            let words = words.remove(&general).expect("its uses have been found");
+            versions_for(&arena, &binding.program, words).into_iter()
+        });
+        let mut indices: HashMap<*const Program, u32> = HashMap::new();
+        for (instance, program) in std::iter::zip(instances, programs) {
+            instance.shader = *indices.entry(Arc::as_ptr(&program)).or_insert_with(|| {
+                specialized.push(ShaderBinding { program, ..binding.clone() });
+                users.push(Vec::new());
+                specialized.len() as u32 - 1
             });
-            users.resize(specialized.len(), Vec::new());
             users[instance.shader as usize].push(instance);
         }
     }
-    for (binding, instances) in std::iter::zip(&mut specialized, users) {
-        let regions = regions::find(&binding.program.settable, &instances, &mut extents);
-        if !regions.is_empty() {
-            binding.program = Arc::new(binding.program.with_regions(&regions));
-        }
-    }
+    add_regions(&mut specialized, users, &mut extents);
     *shaders = specialized;
 }
 
-/// Returns for each instance what its program is specialized for; `None` for the general program.
+/// Adds regions to the programs of bindings with these instances.
+fn add_regions(
+    shaders: &mut [ShaderBinding],
+    users: Vec<Vec<&ShaderInstance>>,
+    extents: &mut Extents,
+) {
+    /// A program with regions, and the program without.
+    struct WithRegions {
+        without: Arc<Program>,
+        regions: Vec<Vec<Bounds>>,
+        program: Arc<Program>,
+    }
+    // Textures of parameters are the instances', so bindings of one program may have different
+    // regions.
+    let mut programs: Vec<WithRegions> = Vec::new();
+    for (binding, instances) in std::iter::zip(shaders, users) {
+        let regions = regions::find(&binding.program.settable, &instances, extents);
+        if regions.is_empty() {
+            continue;
+        }
+        let without = binding.program.clone();
+        let is_same = |other: &&WithRegions| {
+            Arc::ptr_eq(&other.without, &without) && other.regions == regions
+        };
+        if let Some(existing) = programs.iter().find(is_same) {
+            binding.program = existing.program.clone();
+        } else {
+            binding.program = Arc::new(without.with_regions(&regions));
+            programs.push(WithRegions { without, regions, program: binding.program.clone() });
+        }
+    }
+}
+
+/// Returns the program for each use of a program, given what is known about its parameters there.
+fn versions_for(
+    arena: &Arena,
+    general: &Arc<Program>,
+    words: Vec<Vec<KnownWord>>,
+) -> Vec<Arc<Program>> {
+    let mut versions: HashMap<Vec<KnownWord>, Arc<Program>> = HashMap::new();
+    let version = |key: Option<Vec<KnownWord>>| {
+        let Some(key) = key else { return general.clone() };
+        let specialize = |key: &Vec<KnownWord>| {
+            let known = bounds(&general.settable, key);
+            let program = general.specialize(arena, &known).ok().flatten();
+            program.map_or_else(|| general.clone(), Arc::new)
+        };
+        versions.entry(key).or_insert_with_key(specialize).clone()
+    };
+    keys(&general.settable, words).into_iter().map(version).collect()
+}
+
+/// Returns for each use what its program is specialized for; `None` for the general program.
 fn keys(settable: &[Parameter], words: Vec<Vec<KnownWord>>) -> Vec<Option<Vec<KnownWord>>> {
     if most_frequent(&words).len() <= MAX_VERSIONS {
         return words.into_iter().map(Some).collect();
@@ -156,6 +196,7 @@ mod tests {
     use lightbound_math::Vec3;
     use lightbound_shader::specialize::cost;
     use lightbound_shader::{Settings, Shader, Target};
+    use std::collections::HashSet;
 
     /// A binding of a library shader, and its instances with these values of a parameter; `None`
     /// is a texture.
@@ -234,38 +275,116 @@ mod tests {
         assert_eq!(indices[98..], [0, 0, 1]);
     }
 
+    /// An instance with a setting of one parameter, and the defaults of the others.
+    fn instance(
+        shader: usize,
+        program: &Program,
+        parameter: &str,
+        setting: &Setting,
+    ) -> ShaderInstance {
+        let default = |p: &Parameter| Setting::Constant(p.default.clone().unwrap());
+        let setting =
+            |p: &Parameter| if p.name == parameter { setting.clone() } else { default(p) };
+        ShaderInstance::new(shader as u32, program.settable.iter().map(|p| (p, setting(p))))
+    }
+
+    /// A row of texels.
+    fn image(texels: &[f32]) -> Setting {
+        let image = Image::from_f32(texels.len() as u32, 1, Channels::Grey, texels.to_vec());
+        let map = ImageMap {
+            image: Arc::new(image),
+            mapping: Mapping::UV,
+            value: ImageMapValue::Float,
+            wrap: WrapMode::Repeat,
+            filter: TextureFilter::Bilinear,
+            scale: 1.0,
+            invert: false,
+        };
+        Setting::Varying(Param::Texture(Arc::new(Texture::Image(map))))
+    }
+
     #[test]
     fn textures_are_as_good_as_constants_where_they_do_not_vary() {
-        let program = |texels: Option<[f32; 2]>| {
-            let (mut shaders, mut instances) = instances("openpbr", "coat_weight", &[Some(0.0)]);
-            if let Some(texels) = texels {
-                let image = Image::from_f32(2, 1, Channels::Grey, texels.to_vec());
-                let map = ImageMap {
-                    image: Arc::new(image),
-                    mapping: Mapping::UV,
-                    value: ImageMapValue::Float,
-                    wrap: WrapMode::Repeat,
-                    filter: TextureFilter::Bilinear,
-                    scale: 1.0,
-                    invert: false,
-                };
-                let value = Param::Texture(Arc::new(Texture::Image(map)));
-                let settings = shaders[0].program.settable.iter().map(|p| {
-                    let constant = || Setting::Constant(p.default.clone().unwrap());
-                    let is_texture = p.name == "coat_weight";
-                    (p, if is_texture { Setting::Varying(value.clone()) } else { constant() })
-                });
-                instances = vec![ShaderInstance::new(0, settings)];
-            }
+        let program = |setting: Setting| {
+            let (mut shaders, _) = instances("openpbr", "coat_weight", &[]);
+            let mut instances = [instance(0, &shaders[0].program, "coat_weight", &setting)];
             specialize_programs(&mut shaders, instances.iter_mut());
             shaders.remove(instances[0].shader as usize).program
         };
-        let cost = |texels| cost(&program(texels).integrand().unwrap().point);
-        let constant = cost(None);
+        let cost = |setting| cost(&program(setting).integrand().unwrap().point);
+        let constant = cost(Setting::Constant(vec![0.0]));
         let [zero, low, any] =
-            [[0.0, 0.0], [0.0, 0.25], [0.0, 1.0]].map(|texels| cost(Some(texels)));
+            [[0.0, 0.0], [0.0, 0.25], [0.0, 1.0]].map(|texels| cost(image(&texels)));
         assert!(constant <= zero && zero < any / 2, "{constant} {zero} {any}");
         assert!(zero < low && low <= any, "{zero} {low} {any}");
+    }
+
+    /// Specializes bindings of `openpbr` to as many textures, each with an instance with this
+    /// metalness.
+    fn bindings_of_textures(metalness: &[Setting]) -> Vec<ShaderBinding> {
+        let text = library::find("openpbr").expect("the library has it").text;
+        let text = format!(
+            "{text}
+            var table: texture_2d<f32>;
+            fn material(p: SurfacePoint, m: Material) -> Material {{
+                var result = m;
+                result.base_color *= textureLoad(table, vec2i(p.uv), 0).rgb;
+                return result;
+            }}"
+        );
+        let shader = Shader::parse("textured", &text).unwrap();
+        let settings = Settings::default();
+        let program = Program::compile(&Arena::new(), &shader, &settings, Target::best()).unwrap();
+        let program = Arc::new(program);
+        let bind = || {
+            let texture = lightbound_shader::Texture::new(1, &[[0.5; 4]]);
+            ShaderBinding::new(program.clone(), vec![Arc::new(texture)])
+        };
+        let mut shaders: Vec<_> = metalness.iter().map(|_| bind()).collect();
+        let metalness = metalness.iter().enumerate();
+        let mut instances: Vec<_> = metalness
+            .map(|(shader, metalness)| instance(shader, &program, "base_metalness", metalness))
+            .collect();
+        specialize_programs(&mut shaders, instances.iter_mut());
+        let indices: Vec<_> = instances.iter().map(|instance| instance.shader as usize).collect();
+        assert_eq!(indices, Vec::from_iter(0..shaders.len()), "each texture keeps its binding");
+        assert!(shaders.iter().all(|binding| binding.program.is_specialized()));
+        shaders
+    }
+
+    /// The number of different programs.
+    fn count_programs(shaders: &[ShaderBinding]) -> usize {
+        HashSet::<_>::from_iter(shaders.iter().map(|binding| Arc::as_ptr(&binding.program))).len()
+    }
+
+    #[test]
+    fn bindings_of_different_textures_share_programs() {
+        let values = (0..12).map(|k| Setting::Constant(vec![f64::from(k % 3) / 4.0]));
+        let shaders = bindings_of_textures(&Vec::from_iter(values));
+        assert_eq!((shaders.len(), count_programs(&shaders)), (12, 3));
+        assert!(Arc::ptr_eq(&shaders[1].program, &shaders[10].program));
+        assert!(!Arc::ptr_eq(&shaders[1].textures[0], &shaders[10].textures[0]));
+    }
+
+    #[test]
+    fn versions_are_limited_over_all_bindings() {
+        let values =
+            |count| (0..count).map(|k| Setting::Constant(vec![0.25 + 0.01 * f64::from(k)]));
+        for (count, programs) in [(4, 4), (MAX_VERSIONS as u32 + 1, 1)] {
+            let shaders = bindings_of_textures(&Vec::from_iter(values(count)));
+            assert_eq!(count_programs(&shaders), programs);
+        }
+    }
+
+    #[test]
+    fn bindings_share_programs_if_their_regions_are_the_same() {
+        let rows =
+            [[0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0]];
+        let [dielectric, metal] = rows.map(|row| image(&row));
+        let shaders = bindings_of_textures(&[dielectric.clone(), metal, dielectric]);
+        assert!(shaders.iter().all(|binding| !binding.program.regions().is_empty()));
+        assert_eq!(count_programs(&shaders), 2);
+        assert!(Arc::ptr_eq(&shaders[0].program, &shaders[2].program));
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl PointRanges {
             enabled.collect(),
             Nan::Propagate,
             &clips,
-            &solve,
+            solve,
         );
         for (value, known) in remainders::of_integers(&function, &solve(&related.constraints)) {
             let constraint = &mut related.constraints[value.index()];

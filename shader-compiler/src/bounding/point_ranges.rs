@@ -79,7 +79,7 @@ impl PointRanges {
             enabled.collect(),
             Nan::Propagate,
             &clips,
-            &ranges,
+            ranges,
         );
         let bounds = ranges(&related.constraints).of_values(&function);
         for (value, known) in remainders::of_integers(&function, &bounds) {

@@ -588,7 +588,7 @@ pub(crate) fn run<'f>(
         point.bounds = solve(&related.constraints);
     }
     if relations.has(Relation::Support)
-        && let Some(z) = support::find(&point, nan, &related, &solve)
+        && let Some(z) = support::find(&point, nan, &related, solve)
     {
         related.constrain(z, support::clamp_constraint());
         point.bounds = solve(&related.constraints);

@@ -187,7 +187,7 @@ fn steps(shader: &Shader, set: &[&Assignment], assume: &[Assignment]) -> Result<
     let is_override = |name: &str| shader.overrides().iter().any(|declared| declared.name == name);
     if let Some((name, _)) = assume.iter().find(|(name, _)| is_override(name)) {
         let message = format!("`{name}` is an override, which has a value, not a range");
-        return Err(Error::option(message, &format!("write --set {name}=VALUE")));
+        return Err(Error::option(message, format!("write --set {name}=VALUE")));
     }
     let assume: Vec<_> = assume.iter().collect();
     for (assignments, option) in [(set, "--set"), (&assume, "--assume")] {

@@ -259,6 +259,23 @@ mod tests {
     }
 
     #[test]
+    fn a_cluster_has_different_points_for_different_lights() {
+        with_group(5, |group| {
+            let root = group.tree.roots()[0];
+            for (kind, lights) in group.light_roots(root) {
+                assert!(group.bound(root, kind, lights)[0] > 0.0);
+            }
+            let points = group.tree.points(group.tree.node(root));
+            let mut selected: Vec<_> =
+                (0..64).map(|light| group.representative(root, light)).collect();
+            assert!(selected.iter().all(|point| points.contains(point)));
+            selected.sort_unstable();
+            selected.dedup();
+            assert!(points.len() > 2 && selected.len() > points.len() / 2, "{selected:?}");
+        });
+    }
+
+    #[test]
     fn mean_of_the_group_matches_the_full_sum_for_any_cut_size() {
         for (size, signed) in [(0.01, false), (1.0, false), (1.0, true)] {
             let points = points(size, signed);

@@ -74,6 +74,9 @@ impl<'m> Translator<'m> {
         leaves: Leaves,
         name: &str,
     ) {
+        if self.locations.is_none() {
+            return;
+        }
         let components: &[&str] = match self.ty(frame, handle) {
             TypeInner::Scalar(_) => &[""],
             TypeInner::Vector { .. } => &[".x", ".y", ".z", ".w"],

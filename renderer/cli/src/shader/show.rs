@@ -284,9 +284,7 @@ impl Args {
         Ok(integrand
             .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
     }
-}
 
-impl Args {
     /// The frame of directions.
     fn frame(&self, shader: &Shader) -> Result<bounding::Frame, Error> {
         let has_directions = matches!(shader.kind(), ShaderKind::Brdf | ShaderKind::Phase);

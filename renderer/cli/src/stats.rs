@@ -95,7 +95,7 @@ pub struct ProfileStats {
     pub kernels: usize,
     /// Kernels with tests for zero.
     pub tested_kernels: usize,
-    /// Kernels whose tests were rejected, since they did not save time when measured.
+    /// Kernels with tests that were rejected, since they did not save time when measured.
     pub rejected_kernels: usize,
 }
 

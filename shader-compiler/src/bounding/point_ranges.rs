@@ -16,7 +16,7 @@ use crate::lift::{find_clips, sink};
 use crate::relations::{self, OF_POINTS, RelationInfo, Relations, remainders};
 use rustc_hash::FxHashMap;
 
-/// The point shader whose ranges are computed, and the facts that are used.
+/// Which point shader to compute ranges for, and from which facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeOptions {
     /// Coordinate system of directions.
@@ -57,7 +57,7 @@ impl PointRanges {
         let integrand = if options.luminance { integrand.with_luminance() } else { integrand };
         let point = integrand.bounded();
         let every = vec![true; point.len()];
-        // Ifs guard the operands of selects, as in bounding shaders whose inputs are all intervals.
+        // Ifs guard the operands of selects, as in bounding shaders of intervals only.
         let function = sink::run(point, &every);
         let inputs = integrand.inputs(IntervalInputs::All, options.ranges);
         let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();

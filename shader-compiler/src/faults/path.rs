@@ -5,7 +5,7 @@ use crate::analysis::transfer::transfer;
 use crate::interval::{Bools, Bounds, Floats, Ints, Nan, Pieces};
 use crate::ir::{Function, Op, Value};
 
-/// Number of operations, one on the result of another, whose operands are refined.
+/// Greatest number of operations, one on the result of another, up to which operands are refined.
 const MAX_DEPTH: u32 = 4;
 
 /// The least positive float. The difference of two floats that are not equal is at least that, as

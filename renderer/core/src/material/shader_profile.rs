@@ -508,7 +508,7 @@ mod tests {
     use lightbound_shader::random::Random;
     use lightbound_shader::{Parameter, Settings, Shader, Target};
 
-    /// A binding of a library shader with a texture for `ks`, whose range is not known, with its
+    /// A binding of a library shader with a texture of unknown range for `ks`, and its
     /// instance.
     fn binding(name: &str) -> (Vec<ShaderBinding>, Vec<ShaderInstance>) {
         let [a, b] = [0.0, 1.0].map(Param::from_float);

@@ -1,4 +1,4 @@
-//! Tighter transfer functions of operations on scalars, whose results no lowering widens.
+//! Tighter transfer functions of operations on scalars: no lowering widens their results.
 
 use super::remainder_limits;
 use crate::interval::{Bounds, Floats, Ints, Pieces};

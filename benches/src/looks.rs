@@ -235,8 +235,8 @@ fn load(text: String, shaders: &[NamedShader]) -> LoadedScene {
 }
 
 fn render(loaded: &LoadedScene) -> Rendering {
-    let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let integrator =
+        integrator::new(&loaded.scene, &loaded.settings).unwrap_or_else(|error| panic!("{error}"));
     let options = RenderOptions { threads: 1, ..RenderOptions::default() };
     render_with(&loaded.scene, &loaded.settings, &*integrator, &options)
 }

@@ -67,8 +67,7 @@ pub fn integrator_with(
         unreachable!("the scenes use lightcuts")
     };
     change(settings);
-    integrator::new(&loaded.scene, &loaded.settings.integrator)
-        .unwrap_or_else(|error| panic!("{error}"))
+    integrator::new(&loaded.scene, &loaded.settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Measurements of the cuts of an image.

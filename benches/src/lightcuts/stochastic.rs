@@ -112,8 +112,7 @@ impl LensScene {
 
 /// Creates the integrator of a scene.
 fn integrator(loaded: &LoadedScene) -> Box<dyn Integrator> {
-    integrator::new(&loaded.scene, &loaded.settings.integrator)
-        .unwrap_or_else(|error| panic!("{error}"))
+    integrator::new(&loaded.scene, &loaded.settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Renders a scene; returns the CPU time and the image.

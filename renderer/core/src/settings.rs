@@ -182,6 +182,8 @@ pub struct LightcutsSettings {
     pub environment_points: u32,
     /// Indirect light; `None` for direct light only.
     pub virtual_lights: Option<VirtualLightSettings>,
+    /// Whether paths from the camera continue at glossy surfaces, with sampled directions.
+    pub glossy_paths: bool,
 }
 
 /// Settings of virtual lights, which are the indirect light of lightcuts.
@@ -221,6 +223,7 @@ impl Default for LightcutsSettings {
             area_points: 1024,
             environment_points: 1024,
             virtual_lights: None,
+            glossy_paths: false,
         }
     }
 }

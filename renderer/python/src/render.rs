@@ -57,7 +57,7 @@ pub fn render<'py>(
     });
     let threads = integer::threads(threads)?;
     let integrator = py
-        .detach(|| integrator::new(scene, &settings.integrator))
+        .detach(|| integrator::new(scene, &settings))
         .map_err(|error| report(&SceneError::new(error.to_string())))?;
     let names = layers.as_deref().unwrap_or(&[]);
     let film = film_options(names, &*integrator)?;

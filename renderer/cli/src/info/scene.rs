@@ -40,7 +40,7 @@ impl SceneInfo {
         let loaded = load(&source, &options, &overrides, &mut diagnostics).inspect_err(|_| {
             diagnostics.warnings().iter().for_each(|warning| console::warn(warning));
         })?;
-        let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
+        let integrator = integrator::new(&loaded.scene, &loaded.settings)?;
         let after = memory::resident_bytes();
         let available = AvailableLayers::new(&*integrator, &loaded.scene);
         let options = film_options(film_layers(&loaded), available);

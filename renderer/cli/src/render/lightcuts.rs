@@ -3,12 +3,16 @@
 use crate::Error;
 use crate::numbers::{choice, integer};
 use lightbound::choice::Choice;
+use lightbound::material::{Material, Specular};
 use lightbound::part::Attributes;
 use lightbound::settings::{
     BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName, VirtualLightSettings,
 };
 use lightbound_image::write::Attribute;
-use lightbound_pbrt::build::LightcutsOverrides;
+use lightbound_pbrt::SceneError;
+use lightbound_pbrt::build::{LightcutsOverrides, LoadedScene};
+use lightbound_pbrt::diagnostics::Diagnostics;
+use std::iter::zip;
 
 /// Options of the lightcuts integrator, which override the scene's settings.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -65,6 +69,10 @@ pub struct LightcutsArgs {
     #[arg(long)]
     no_compensation: bool,
 
+    /// Continue paths from the camera at glossy surfaces, with noise: for rough glass and metal
+    #[arg(long)]
+    glossy_paths: bool,
+
     /// Compilation of material bounds [default: related]
     #[arg(long, value_parser = choice::<BoundMode>())]
     bounds: Option<BoundMode>,
@@ -111,6 +119,7 @@ impl LightcutsArgs {
             light_paths: self.light_paths,
             clamp_distance: self.clamp_distance,
             no_compensation: self.no_compensation,
+            glossy_paths: self.glossy_paths,
             bounds: self.bounds.unwrap_or_default(),
             check_bounds: self.check_bounds,
         }
@@ -132,6 +141,7 @@ impl LightcutsArgs {
             ("--area-points", self.area_points.is_some()),
             ("--sky-points", self.environment_points.is_some()),
             ("--light-paths", self.light_paths.is_some()),
+            ("--glossy-paths", self.glossy_paths),
             ("--bounds", self.bounds.is_some()),
             ("--check-bounds", self.check_bounds),
         ];
@@ -192,6 +202,62 @@ impl LightcutsArgs {
     }
 }
 
+/// Warns of light that lightcuts does not render, and of errors that are not noise, which a noise
+/// threshold measures.
+pub fn warn(
+    loaded: &LoadedScene,
+    measures_noise: bool,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), SceneError> {
+    let scene = &loaded.scene;
+    let Method::Lightcuts(settings) = &loaded.settings.integrator.method else { return Ok(()) };
+    let mut warn = |message: String, fallback| diagnostics.warn(None, message, fallback);
+    if let Some(medium) = scene.media.iter().find(|medium| medium.emits()) {
+        warn(
+            format!("with lightcuts, the light of medium \"{}\" illuminates nothing", medium.name),
+            "it is only visible itself; --integrator volpath lets it illuminate the scene",
+        )?;
+    }
+    let first = |matches: fn(&Material) -> bool| {
+        let mut materials = zip(&scene.materials, &scene.material_names);
+        materials.find(|(material, _)| matches(material)).map(|(_, name)| name)
+    };
+    if let Some(name) = first(is_pane) {
+        warn(
+            format!("with lightcuts, no light passes panes of material \"{name}\""),
+            "they cast shadows; leave them out, or use --integrator path",
+        )?;
+    }
+    if let Some(name) = first(is_refractive_shader).filter(|_| !settings.glossy_paths) {
+        warn(
+            format!("nothing but lights is visible through material \"{name}\""),
+            "dark glass; --glossy-paths lets paths continue through it",
+        )?;
+    }
+    let shares_points = settings.gather > 1 && settings.cut.mode() == CutMode::Deterministic;
+    if measures_noise && (settings.virtual_lights.is_some() || shares_points) {
+        let cause = match shares_points {
+            true => "samples that share a cut",
+            false => "virtual lights, which are the same for all samples",
+        };
+        warn(
+            format!("--noise-threshold does not see the error of {cause}"),
+            "the error may be above the threshold",
+        )?;
+    }
+    Ok(())
+}
+
+/// Returns whether a surface is a smooth pane.
+fn is_pane(material: &Material) -> bool {
+    matches!(material, Material::Surface { specular: Some(Specular::ThinDielectric { .. }), .. })
+}
+
+/// Returns whether light is refracted by a shader.
+fn is_refractive_shader(material: &Material) -> bool {
+    matches!(material, Material::Surface { scattering: Some(shader), .. } if shader.eta != 1.0)
+}
+
 /// EXR attributes of the settings that affect the image.
 pub fn attributes(settings: &LightcutsSettings) -> Attributes {
     let (text, count) =
@@ -209,6 +275,7 @@ pub fn attributes(settings: &LightcutsSettings) -> Attributes {
         ("gather", count(settings.gather)),
         ("areaPoints", count(settings.area_points)),
         ("skyPoints", count(settings.environment_points)),
+        ("glossyPaths", Attribute::Int(settings.glossy_paths.into())),
         ("bounds", text(settings.bounds.name())),
     ]);
     if let Some(VirtualLightSettings { paths, clamp_distance, compensation }) =
@@ -234,6 +301,7 @@ mod tests {
         area_points: 1,
         environment_points: 1,
         virtual_lights: None,
+        glossy_paths: false,
     });
 
     #[test]
@@ -276,6 +344,10 @@ mod tests {
         let Method::Lightcuts(stochastic) = STOCHASTIC else { unreachable!() };
         let cut = |error, error_mode, max_cut| Cut::Deterministic { error, error_mode, max_cut };
         let base = LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 9), ..stochastic };
+        let virtual_lights =
+            VirtualLightSettings { paths: 5, clamp_distance: None, compensation: true };
+        let with_virtual_lights =
+            |lights| LightcutsSettings { virtual_lights: Some(lights), ..base };
         let others = [
             stochastic,
             LightcutsSettings { cut: cut(0.03, ErrorMode::Cluster, 9), ..base },
@@ -285,8 +357,19 @@ mod tests {
             LightcutsSettings { gather: 2, ..base },
             LightcutsSettings { area_points: 2, ..base },
             LightcutsSettings { environment_points: 2, ..base },
+            LightcutsSettings { glossy_paths: true, ..base },
+            with_virtual_lights(virtual_lights),
         ];
         assert!(others.iter().all(|other| attributes(other) != attributes(&base)));
+        let others = [
+            VirtualLightSettings { paths: 6, ..virtual_lights },
+            VirtualLightSettings { clamp_distance: Some(1.0), ..virtual_lights },
+            VirtualLightSettings { compensation: false, ..virtual_lights },
+        ];
+        let virtual_attributes = attributes(&with_virtual_lights(virtual_lights));
+        for other in others {
+            assert_ne!(attributes(&with_virtual_lights(other)), virtual_attributes);
+        }
         let other = LightcutsSettings { cut: Cut::Stochastic { size: 65 }, ..stochastic };
         assert_ne!(attributes(&other), attributes(&stochastic));
         // Checking bounds does not affect the image.

@@ -351,18 +351,8 @@ fn render_scene(
             if let Some(reason) = loaded.scene.why_black(method) {
                 diagnostics.warn(None, reason, "the image is black")?;
             }
-            if method == MethodName::Lightcuts
-                && let Some(medium) = loaded.scene.media.iter().find(|medium| medium.emits())
-            {
-                diagnostics.warn(
-                    None,
-                    format!(
-                        "with lightcuts, the light of medium \"{}\" illuminates nothing",
-                        medium.name
-                    ),
-                    "it is only visible itself; --integrator volpath lets it illuminate the scene",
-                )?;
-            }
+            let measures_noise = args.work.noise_threshold.is_some();
+            lightcuts::warn(&loaded, measures_noise, &mut diagnostics)?;
             let film = loaded.filename.as_path();
             let output = default_output(&args.scene, film);
             if let Some(name) = film.file_name().filter(|name| *name != output.as_os_str())
@@ -408,7 +398,7 @@ fn render_scene(
     let profile = profile_file.map(|output| PendingProfile::start(&mut loaded.scene, output));
     let profile = profile.transpose()?;
     let applied_profile = args.shader_profile.apply(&mut loaded, &options, console)?;
-    let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)
+    let integrator = integrator::new(&loaded.scene, &loaded.settings)
         .map_err(|error| SceneError::new(format!("{}: {error}", args.scene.display())))?;
     let args = &args.with_layers_of(&loaded);
     let job = RenderJob {

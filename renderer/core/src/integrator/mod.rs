@@ -33,7 +33,7 @@ pub use path::PathTracer;
 use crate::film::{ChannelSpec, Tile};
 use crate::render::RenderOptions;
 use crate::scene::Scene;
-use crate::settings::{IntegratorSettings, Method, RenderSettings};
+use crate::settings::{Method, RenderSettings};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -123,14 +123,12 @@ pub struct IntegratorError(String);
 /// If the integrator needs bounds on a material that cannot be computed.
 pub fn new(
     scene: &Scene,
-    settings: &IntegratorSettings,
+    settings: &RenderSettings,
 ) -> Result<Box<dyn Integrator>, IntegratorError> {
-    let IntegratorSettings { max_depth, shadow_terminator, .. } = *settings;
-    match &settings.method {
-        Method::Path(settings) => Ok(Box::new(PathTracer::new(scene, max_depth, settings)?)),
-        Method::Lightcuts(settings) => {
-            Ok(Box::new(Lightcuts::new(scene, max_depth, shadow_terminator, settings)?))
-        }
+    let max_depth = settings.integrator.max_depth;
+    match &settings.integrator.method {
+        Method::Path(path) => Ok(Box::new(PathTracer::new(scene, max_depth, path)?)),
+        Method::Lightcuts(lightcuts) => Ok(Box::new(Lightcuts::new(scene, settings, lightcuts)?)),
         &Method::AmbientOcclusion(settings) => Ok(Box::new(AmbientOcclusion(settings))),
     }
 }

@@ -41,8 +41,8 @@ impl Parts {
     pub fn new() -> Parts {
         let folder = tempfile::tempdir().expect("temporary files can be created");
         let loaded = scene();
-        let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)
-            .expect("the corpus is valid");
+        let integrator =
+            integrator::new(&loaded.scene, &loaded.settings).expect("the corpus is valid");
         let path = folder.path().join("other.exr");
         let mut corpus = Vec::new();
         let features =
@@ -94,8 +94,8 @@ impl Checkpoints {
     /// Loads the scene.
     pub fn new() -> Checkpoints {
         let loaded = scene();
-        let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)
-            .expect("the corpus is valid");
+        let integrator =
+            integrator::new(&loaded.scene, &loaded.settings).expect("the corpus is valid");
         let folder = tempfile::tempdir().expect("temporary files can be created");
         Checkpoints { loaded, integrator, folder }
     }

@@ -31,6 +31,9 @@ pub use windowed::{SquareWindow, WindowedPiecewiseConstant2d};
 /// The largest float below 1.
 pub const ONE_MINUS_EPSILON: f32 = 1.0 - f32::EPSILON / 2.0;
 
+/// Fractional part of the golden ratio. The fractional parts of its multiples are evenly distributed.
+pub const GOLDEN_RATIO: f32 = 0.618_034;
+
 #[cfg(any(test, feature = "testing"))]
 #[allow(clippy::disallowed_methods, reason = "test code")]
 pub mod chi_square;

@@ -48,6 +48,8 @@ pub struct LightcutsOverrides {
     pub clamp_distance: Option<f32>,
     /// Whether [`VirtualLightSettings::compensation`] is off.
     pub no_compensation: bool,
+    /// Turns [`LightcutsSettings::glossy_paths`] on.
+    pub glossy_paths: bool,
     /// Overrides [`LightcutsSettings::bounds`].
     pub bounds: BoundMode,
     /// Overrides [`LightcutsSettings::check_bounds`].
@@ -66,7 +68,7 @@ const PATH_PARAMS: [&str; 7] = [
 ];
 
 /// Parameters of `lightcuts`.
-const LIGHTCUTS_PARAMS: [&str; 13] = [
+const LIGHTCUTS_PARAMS: [&str; 14] = [
     "maxdepth",
     "shadowterminator",
     "error",
@@ -80,6 +82,7 @@ const LIGHTCUTS_PARAMS: [&str; 13] = [
     "lightpaths",
     "clampdistance",
     "compensation",
+    "glossypaths",
 ];
 
 /// Parameters of `ambientocclusion`.
@@ -329,6 +332,7 @@ fn lightcuts(
         clamp_distance: overrides.clamp_distance.or(clamp_distance),
         compensation: compensation && !overrides.no_compensation,
     });
+    let glossy_paths = p.bool("glossypaths")?.unwrap_or(false);
     let cut = match overrides.mode.unwrap_or(mode) {
         CutMode::Deterministic => Cut::Deterministic {
             error: overrides.error.unwrap_or(error),
@@ -345,6 +349,7 @@ fn lightcuts(
         area_points: overrides.area_points.unwrap_or(area_points),
         environment_points: overrides.environment_points.unwrap_or(environment_points),
         virtual_lights,
+        glossy_paths: glossy_paths || overrides.glossy_paths,
     })
 }
 
@@ -410,11 +415,18 @@ mod tests {
         );
         let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Total, max_cut: 7 };
         let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer maxcut\" 7 \
-                    \"string errormode\" \"total\" \"integer areapoints\" 8 \"integer skypoints\" 9";
+                    \"string errormode\" \"total\" \"integer areapoints\" 8 \"integer skypoints\" 9 \
+                    \"integer gather\" 4 \"integer lightpaths\" 10 \"float clampdistance\" 2 \
+                    \"bool compensation\" false \"bool glossypaths\" true";
+        let virtual_lights =
+            VirtualLightSettings { paths: 10, clamp_distance: Some(2.0), compensation: false };
         let expected_settings = LightcutsSettings {
             cut,
+            gather: 4,
             area_points: 8,
             environment_points: 9,
+            virtual_lights: Some(virtual_lights),
+            glossy_paths: true,
             ..LightcutsSettings::default()
         };
         assert_eq!(method(text), expected(3, Method::Lightcuts(expected_settings)));

@@ -74,6 +74,7 @@ const STOCHASTIC: LightcutsOverrides = LightcutsOverrides {
     light_paths: None,
     clamp_distance: None,
     no_compensation: false,
+    glossy_paths: false,
     area_points: None,
     environment_points: None,
     bounds: lightbound::settings::BoundMode::Related,

@@ -61,7 +61,7 @@ fn render_trained(
     TestScene { scene, settings }: &TestScene,
     threads: usize,
 ) -> (RenderedImage, Option<TrainingStats>) {
-    let integrator = integrator::new(scene, &settings.integrator).unwrap();
+    let integrator = integrator::new(scene, &settings).unwrap();
     let film = FilmOptions { moments: true, ..FilmOptions::default() };
     let options = RenderOptions { threads, film, ..RenderOptions::default() };
     let image = render_with(scene, settings, &*integrator, &options).image;
@@ -154,7 +154,7 @@ fn paths_of_dispersive_scenes_do_not_branch() {
 #[test]
 fn stopped_training_leaves_no_guide_and_no_samples() {
     let scene = load(ROOM, guided(Guiding::On), 6);
-    let integrator = integrator::new(&scene, &scene.settings.integrator).unwrap();
+    let integrator = integrator::new(&scene, &scene.settings).unwrap();
     let stop = AtomicBool::new(true);
     let options = RenderOptions { threads: 2, stop: &stop, ..RenderOptions::default() };
     let image = render_with(&scene, &scene.settings, &*integrator, &options).image;
@@ -167,7 +167,7 @@ fn guides_do_not_add_noise_to_the_albedo() {
     let diffuse = &text[..text.find("AttributeBegin\n    Material \"conductor\"").unwrap()];
     let albedo = |guiding| {
         let scene = load(diffuse, guided(guiding), 7);
-        let integrator = integrator::new(&scene, &scene.settings.integrator).unwrap();
+        let integrator = integrator::new(&scene, &scene.settings).unwrap();
         let film = FilmOptions { features: FeatureLayers::ALL, ..FilmOptions::default() };
         let options = RenderOptions { threads: 2, film, ..RenderOptions::default() };
         let rendering = render_with(&scene, &scene.settings, &*integrator, &options);

@@ -15,7 +15,7 @@ use lightbound_math::{Ray, Vec2, Vec3, vec2};
 const MEASUREMENT_INTERVAL: u32 = 16;
 
 impl LightcutsWorker<'_> {
-    /// Returns whether virtual lights illuminate a vertex of a path. Vertices that compensate have the
+    /// Returns whether virtual lights may illuminate a vertex of a path. Vertices that compensate have the
     /// depth of the vertices of paths from lights.
     pub(super) fn has_virtual_lights(&self, path: &Path, depth: u32) -> bool {
         let vertices = if path.compensations > 0 { path.compensations } else { depth };
@@ -139,7 +139,8 @@ impl LightcutsWorker<'_> {
                 (path.nm, path.throughput) = (Some(nm), path.throughput * colour);
             }
             let vertex = PathVertex { hit: &hit, d: ray.d, surface: &surface, wo };
-            self.add_reflected_light(&vertex, instance, &path, depth);
+            let has_virtual_lights = self.has_virtual_lights(&path, depth);
+            self.add_reflected_light(&vertex, instance, &path, (depth, has_virtual_lights));
             self.compensate(&vertex, instance, &path, vec2(u, v), depth);
         }
     }

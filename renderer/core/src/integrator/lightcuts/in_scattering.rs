@@ -369,9 +369,7 @@ mod tests {
     use crate::light::{AnyLight, PointLight};
     use crate::light_tree::PointOptions;
     use crate::medium::{Cell, Field};
-    use crate::settings::{
-        BoundMode, Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method,
-    };
+    use crate::settings::{Cut, ErrorMode, IntegratorSettings, LightcutsSettings, Method};
     use lightbound_math::sampling::hash;
     use lightbound_math::{Aabb, vec3};
 
@@ -512,12 +510,8 @@ mod tests {
             max_depth: 1,
             method: Method::Lightcuts(LightcutsSettings {
                 cut,
-                bounds: BoundMode::Related,
                 check_bounds: true,
-                gather: 1,
-                area_points: 1,
-                environment_points: 1,
-                virtual_lights: None,
+                ..LightcutsSettings::default()
             }),
             ..IntegratorSettings::default()
         };

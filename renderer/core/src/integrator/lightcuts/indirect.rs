@@ -1,11 +1,11 @@
 //! The indirect light of the lightcuts integrator: its virtual lights, and how they are clamped.
 
-use super::virtual_lights::{self, TraceOptions, VirtualMaterials};
+use super::virtual_lights::{TraceOptions, VirtualMaterials, trace};
 use crate::integrator::IntegratorError;
 use crate::integrator::material_bound::MaterialBounds;
 use crate::light_tree::{LightTree, MAX_VIRTUAL_LIGHTS};
 use crate::scene::Scene;
-use crate::settings::{ShadowTerminator, VirtualLightSettings};
+use crate::settings::{RenderSettings, VirtualLightSettings};
 use lightbound_math::Vec3;
 
 /// What the virtual lights in the tree have in common.
@@ -17,12 +17,11 @@ pub(super) struct Indirect {
     pub(super) compensation: bool,
 }
 
-/// Seed of the paths from lights.
+/// Seed of the paths from lights, for seed 0 of the rendering.
 const LIGHT_PATH_SEED: u32 = 0x11_9857;
 
 impl Indirect {
-    /// Traces virtual lights, and adds them to the tree. Their paths have up to `max_events`
-    /// vertices.
+    /// Traces virtual lights, and adds them to the tree. Their paths have at least one vertex.
     ///
     /// # Errors
     /// If there are too many virtual lights.
@@ -30,18 +29,17 @@ impl Indirect {
         scene: &Scene,
         tree: &mut LightTree,
         materials: &MaterialBounds,
-        settings: &VirtualLightSettings,
-        (max_events, shadow_terminator): (u32, ShadowTerminator),
+        settings: &RenderSettings,
+        virtual_lights: &VirtualLightSettings,
     ) -> Result<Indirect, IntegratorError> {
-        let clamp_distance = clamp_distance(scene, settings);
+        let clamp_distance = clamp_distance(scene, virtual_lights);
         let options = TraceOptions {
-            paths: settings.paths,
-            max_events,
-            seed: LIGHT_PATH_SEED,
-            shadow_terminator,
+            paths: virtual_lights.paths,
+            max_events: settings.integrator.max_depth - 1,
+            seed: LIGHT_PATH_SEED ^ settings.sampling.seed,
+            shadow_terminator: settings.integrator.shadow_terminator,
         };
-        let Some((lights, materials)) = virtual_lights::trace(scene, tree, materials, &options)
-        else {
+        let Some((lights, materials)) = trace(scene, tree, materials, &options) else {
             let message = format!(
                 "the paths from lights leave more virtual lights than lightcuts can use, at most \
                  {MAX_VIRTUAL_LIGHTS}; trace fewer paths"
@@ -49,7 +47,7 @@ impl Indirect {
             return Err(IntegratorError(message));
         };
         tree.add_virtual_lights(&lights, clamp_distance, scene.accel.bounds());
-        Ok(Indirect { materials, clamp_distance, compensation: settings.compensation })
+        Ok(Indirect { materials, clamp_distance, compensation: virtual_lights.compensation })
     }
 }
 

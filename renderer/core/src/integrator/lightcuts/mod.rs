@@ -10,14 +10,16 @@
 //! All shading points of several samples of a pixel can share one cut. Its elements are pairs of a
 //! cluster of shading points and a cluster of lights (`gather`; Walter et al. 2006).
 //!
-//! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.
-//! Other surfaces and points in media scatter direct light and, with `virtual_lights`, indirect light.
-//! Lights that a path hits contribute their radiance.
+//! Paths start at the camera and continue at specular surfaces and, with `glossy_paths`, at glossy ones
+//! (`glossy`), for up to `maxdepth` events. All surfaces with a shader and points in media scatter
+//! direct light and, with `virtual_lights`, indirect light. Lights that a path hits contribute their
+//! radiance, unless a shader scattered it last: its cut has their light.
 
 mod channels;
 mod compensation;
 mod cut;
 mod gather;
+mod glossy;
 mod heap_entry;
 mod in_scattering;
 mod indirect;
@@ -44,7 +46,7 @@ use crate::light_tree::{LightTree, PointOptions};
 use crate::material::Material;
 use crate::scene::Scene;
 use crate::settings;
-use crate::settings::{BoundMode, LightcutsSettings, RenderSettings, ShadowTerminator};
+use crate::settings::{BoundMode, LightcutsSettings, RenderSettings};
 use std::time::Instant;
 
 /// The lightcuts integrator: settings, light trees and bounding shaders of a scene.
@@ -62,6 +64,8 @@ pub struct Lightcuts {
     has_lobe: Vec<bool>,
     /// Indirect light, if there is any.
     indirect: Option<Indirect>,
+    /// See [`LightcutsSettings::glossy_paths`].
+    glossy_paths: bool,
 }
 
 impl Lightcuts {
@@ -72,44 +76,42 @@ impl Lightcuts {
     /// material has none.
     pub fn new(
         scene: &Scene,
-        max_depth: u32,
-        shadow_terminator: ShadowTerminator,
-        settings: &LightcutsSettings,
+        settings: &RenderSettings,
+        lightcuts: &LightcutsSettings,
     ) -> Result<Lightcuts, IntegratorError> {
         if scene.lights.any_moves() {
             let message = "lightcuts cannot render lights that move; use the integrator path";
             return Err(IntegratorError(message.to_string()));
         }
-        if settings.gather > 1 && settings.bounds == BoundMode::Hand {
+        if lightcuts.gather > 1 && lightcuts.bounds == BoundMode::Hand {
             let message = "cuts of several samples (--gather) need compiled bounds; use --bounds \
                            related instead of hand";
             return Err(IntegratorError(message.to_string()));
         }
+        let max_depth = settings.integrator.max_depth;
         let started = Instant::now();
-        let stochastic = matches!(settings.cut, settings::Cut::Stochastic { .. });
+        let stochastic = matches!(lightcuts.cut, settings::Cut::Stochastic { .. });
         let options = PointOptions {
-            area_points: settings.area_points,
-            environment_points: settings.environment_points,
+            area_points: lightcuts.area_points,
+            environment_points: lightcuts.environment_points,
             extents: stochastic,
             ..PointOptions::default()
         };
         let mut tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
-        let compile = match settings.gather {
+        let compile = match lightcuts.gather {
             1 => MaterialBounds::compile,
             _ => MaterialBounds::compile_for_clusters,
         };
-        let materials = compile(&scene.shaders, settings.bounds)
+        let materials = compile(&scene.shaders, lightcuts.bounds)
             .map_err(|error| material_error(scene, &error))?;
         let has_lobe = match stochastic {
             true => scene.shaders.iter().map(|binding| binding.program.depends_on_wi()).collect(),
             false => Ok(vec![]),
         };
         let has_lobe = has_lobe.map_err(|error| material_error(scene, &error.into()))?;
-        let indirect = match &settings.virtual_lights {
+        let indirect = match &lightcuts.virtual_lights {
             Some(virtual_lights) if max_depth > 1 => {
-                let max_events = max_depth - 1;
-                let paths = (max_events, shadow_terminator);
-                Some(Indirect::new(scene, &mut tree, &materials, virtual_lights, paths)?)
+                Some(Indirect::new(scene, &mut tree, &materials, settings, virtual_lights)?)
             }
             _ => None,
         };
@@ -122,14 +124,15 @@ impl Lightcuts {
         };
         Ok(Lightcuts {
             max_depth,
-            cut: settings.cut,
-            gather: settings.gather,
-            check_bounds: settings.check_bounds,
+            cut: lightcuts.cut,
+            gather: lightcuts.gather,
+            check_bounds: lightcuts.check_bounds,
             tree,
             tree_stats,
             materials,
             has_lobe,
             indirect,
+            glossy_paths: lightcuts.glossy_paths,
         })
     }
 }

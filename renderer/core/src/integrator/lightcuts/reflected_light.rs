@@ -25,7 +25,7 @@ impl LightcutsWorker<'_> {
         vertex: &PathVertex<'_>,
         instance: &ShaderInstance,
         path: &Path,
-        depth: u32,
+        (depth, has_virtual_lights): (u32, bool),
     ) {
         let scene = self.scene;
         let both_sides =
@@ -40,7 +40,7 @@ impl LightcutsWorker<'_> {
             seed: hash(path.key.hash(), depth),
             time: vertex.hit.time,
             has_soft_terminator: self.has_soft_terminator(),
-            has_virtual_lights: self.has_virtual_lights(path, depth),
+            has_virtual_lights,
             is_timed: self.cuts.is_multiple_of(TIMING_INTERVAL),
         };
         self.cuts += 1;

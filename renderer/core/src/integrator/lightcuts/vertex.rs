@@ -7,7 +7,8 @@ use crate::material::ShaderInstance;
 use crate::medium::Medium;
 use crate::scene::Scene;
 use crate::texture::{Lookup, LookupNeeds};
-use lightbound_math::{Columns, Vec2, Vec3};
+use lightbound_math::sampling::GOLDEN_RATIO;
+use lightbound_math::{COLUMN_LEN, Columns, Vec2, Vec3};
 use lightbound_shader::SurfaceSides;
 
 /// A vertex of a path.
@@ -28,6 +29,13 @@ pub(super) struct DirectionSample {
     pub s: Vec3,
     /// Density of the direction, 1/sr; 0 if no direction was sampled.
     pub pdf: f32,
+}
+
+impl DirectionSample {
+    /// Returns the first of several samples.
+    fn first(wi: &Columns<3>, bsdf: &BsdfColumns) -> DirectionSample {
+        DirectionSample { wi: wi.get(0), s: bsdf.s.get(0), pdf: bsdf.pdf[0] }
+    }
 }
 
 impl PathVertex<'_> {
@@ -52,10 +60,42 @@ impl PathVertex<'_> {
         &self,
         shading: &mut ShadingBuffers<'s>,
         scene: &'s Scene,
-        (instance, nm): (&ShaderInstance, Option<f32>),
+        material: (&ShaderInstance, Option<f32>),
         needs: LookupNeeds,
         u: Vec2,
     ) -> DirectionSample {
+        let u = &Columns::splat(u.into());
+        let (wi, bsdf) = self.sample_directions(shading, scene, material, needs, (1, u));
+        DirectionSample::first(&wi, &bsdf)
+    }
+
+    /// Returns the mean density of the directions that the shader samples, 1/sr: the integral of the
+    /// squared density, estimated by quasi-Monte Carlo integration.
+    pub fn mean_density<'s>(
+        &self,
+        shading: &mut ShadingBuffers<'s>,
+        scene: &'s Scene,
+        material: (&ShaderInstance, Option<f32>),
+    ) -> f32 {
+        let mut u = Columns::ZERO;
+        for k in 0..COLUMN_LEN {
+            u.0[0][k] = (k as f32 + 0.5) / COLUMN_LEN as f32;
+            u.0[1][k] = (k as f32 * GOLDEN_RATIO).fract();
+        }
+        let (needs, rows) = (material.0.needs(), COLUMN_LEN);
+        let (_, bsdf) = self.sample_directions(shading, scene, material, needs, (rows, &u));
+        bsdf.pdf.iter().sum::<f32>() / COLUMN_LEN as f32
+    }
+
+    /// Samples directions, one for each of the first `rows` pairs of random numbers.
+    fn sample_directions<'s>(
+        &self,
+        shading: &mut ShadingBuffers<'s>,
+        scene: &'s Scene,
+        (instance, nm): (&ShaderInstance, Option<f32>),
+        needs: LookupNeeds,
+        random: (usize, &Columns<2>),
+    ) -> (Columns<3>, BsdfColumns) {
         let binding = &scene.shaders[instance.shader as usize];
         let (_, wo) = self.mirrored(binding.program.sides == SurfaceSides::Both);
         let point = SampledPoint {
@@ -64,7 +104,7 @@ impl PathVertex<'_> {
             lookup: || scene.lookup(self.hit, self.d, self.surface, needs),
             positions: || scene.geometry.shader_positions(self.hit, self.surface.p),
         };
-        point.sample(shading, scene, (instance, nm), u)
+        point.sample(shading, scene, (instance, nm), random)
     }
 }
 
@@ -112,7 +152,9 @@ impl<'a> MediumVertex<'a> {
             lookup: || self.surface.lookup(),
             positions: || self.positions,
         };
-        point.sample(shading, scene, (self.phase(), None), u)
+        let u = &Columns::splat(u.into());
+        let (wi, bsdf) = point.sample(shading, scene, (self.phase(), None), (1, u));
+        DirectionSample::first(&wi, &bsdf)
     }
 }
 
@@ -124,21 +166,25 @@ struct SampledPoint<L, P> {
     positions: P,
 }
 
-impl<'l, L: FnOnce() -> Lookup<'l>, P: FnOnce() -> [Vec3; 2]> SampledPoint<L, P> {
+impl<'l, L: Fn() -> Lookup<'l>, P: Fn() -> [Vec3; 2]> SampledPoint<L, P> {
+    /// Samples directions, one for each of the first `rows` pairs of random numbers, of which there
+    /// are at most [`COLUMN_LEN`].
     fn sample<'s>(
         self,
         shading: &mut ShadingBuffers<'s>,
         scene: &'s Scene,
         material: (&ShaderInstance, Option<f32>),
-        u: Vec2,
-    ) -> DirectionSample {
+        (rows, random): (usize, &Columns<2>),
+    ) -> (Columns<3>, BsdfColumns) {
         let binding = &scene.shaders[material.0.shader as usize];
-        let mut batch = shading.begin(binding, 1);
-        let Columns([u, v]) = Columns::splat(u.into());
-        batch.set_points(0, [&u, &v], &Columns::splat(self.wo.into()));
-        batch.set_material(0, material, self.lookup, self.n, self.positions);
+        let mut batch = shading.begin(binding, rows);
+        let Columns([u, v]) = random;
+        batch.set_points(0, [u, v], &Columns::splat(self.wo.into()));
+        for row in 0..rows {
+            batch.set_material(row, material, &self.lookup, self.n, &self.positions);
+        }
         let (mut wi, mut bsdf) = (Columns::ZERO, BsdfColumns::default());
         batch.set_up().sample().directions(0, &mut wi, &mut bsdf);
-        DirectionSample { wi: wi.get(0), s: bsdf.s.get(0), pdf: bsdf.pdf[0] }
+        (wi, bsdf)
     }
 }

@@ -1,5 +1,5 @@
-//! Renders tiles with lightcuts: follows specular paths from the camera, and adds the light that
-//! other surfaces reflect.
+//! Renders tiles with lightcuts: follows paths from the camera, and adds the light that surfaces with
+//! shaders reflect.
 
 use super::Lightcuts;
 use super::channels::SampleCutStats;
@@ -28,7 +28,7 @@ use lightbound_math::{Ray, Vec2, Vec3, vec2};
 use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 
-/// State of a specular path from the camera. Its ray is stored separately.
+/// State of a path from the camera. Its ray is stored separately.
 #[derive(Clone, Copy)]
 pub(super) struct Path {
     pub(super) throughput: Vec3,
@@ -39,6 +39,8 @@ pub(super) struct Path {
     /// Index of the sample within the tile.
     pub(super) sample: u32,
     pub(super) key: PathKey,
+    /// Whether lights that the ray hits contribute; otherwise, they are in the cut of the last vertex.
+    pub(super) sees_lights: bool,
     /// Number of successive rays that compensate for clamping, up to the last one.
     pub(super) compensations: u32,
     /// Greatest component of the throughput at the start of the first of these rays.
@@ -173,6 +175,7 @@ impl<'a> LightcutsWorker<'a> {
                 medium,
                 sample,
                 key,
+                sees_lights: true,
                 compensations: 0,
                 first_throughput: 0.0,
                 is_measurement: false,
@@ -181,8 +184,8 @@ impl<'a> LightcutsWorker<'a> {
         self.cut_stats.resize(self.samples.len() as usize, SampleCutStats::default());
     }
 
-    /// Adds the emission and the reflected direct light at a hit, and continues the path by
-    /// specular reflection or refraction. `features` are the denoiser features to record.
+    /// Adds the emission and the reflected light at a hit, and continues the path at a specular or a
+    /// glossy surface. `features` are the denoiser features to record.
     fn process_hit(&mut self, index: usize, depth: u32, features: FeatureLayers) {
         let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
@@ -194,6 +197,9 @@ impl<'a> LightcutsWorker<'a> {
             return;
         }
         if hit.is_miss() {
+            if !path.sees_lights {
+                return;
+            }
             let lights = &scene.lights;
             let radiance: Vec3 =
                 lights.environments().map(|(_, light)| light.radiance(ray.d)).sum();
@@ -203,7 +209,10 @@ impl<'a> LightcutsWorker<'a> {
             return;
         }
         let mut surface = scene.geometry.surface(&hit, ray.d);
-        if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
+        if path.sees_lights
+            && let Some(light) =
+                scene.geometry.light(&hit).and_then(|light| scene.lights.area(light))
+        {
             let le = light.radiance(surface.ng, (surface.uv, hit.weights()), -ray.d);
             self.samples.add(path.sample, path.throughput * le);
         }
@@ -229,16 +238,23 @@ impl<'a> LightcutsWorker<'a> {
             (Some(specular), Some(_)) => specular.sampling_probability(wo),
             (specular, _) => f32::from(u8::from(specular.is_some())),
         };
+        let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
         if let Some(instance) = scattering.as_ref().filter(|_| continues) {
             if instance.dispersive_index().is_some() {
                 // The shader does not use `lobe_u`.
                 let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
                 (path.nm, path.throughput) = (Some(nm), path.throughput * colour);
             }
-            self.add_reflected_light(&vertex, instance, &path, depth);
-            self.compensate(&vertex, instance, &path, vec2(u, v), depth);
+            let is_glossy = self.continues_at_lobe(&vertex, instance, &path, depth);
+            let has_virtual_lights = !is_glossy && self.has_virtual_lights(&path, depth);
+            self.add_reflected_light(&vertex, instance, &path, (depth, has_virtual_lights));
+            if !is_glossy {
+                self.compensate(&vertex, instance, &path, vec2(u, v), depth);
+            } else if sampled_specular.is_none() {
+                let probability = 1.0 - specular_probability;
+                self.continue_at_lobe(&vertex, instance, &path, (probability, vec2(u, v)));
+            }
         }
-        let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
         let next = sampled_specular.and_then(|specular| {
             let wavelength = PathWavelength { nm: path.nm, u };
             let lookup = scene.lookup(&hit, ray.d, &surface, specular.needs());
@@ -263,7 +279,8 @@ impl<'a> LightcutsWorker<'a> {
             self.next_rays
                 .push(Ray { time: ray.time, ..Ray::new(surface.offset_ray_origin(d), d) });
             let medium = medium_beyond(scene, &hit, d, path.medium);
-            self.next_paths.push(Path { throughput, nm: next.nm, medium, ..path });
+            let next = Path { throughput, nm: next.nm, medium, sees_lights: true, ..path };
+            self.next_paths.push(next);
         }
     }
 

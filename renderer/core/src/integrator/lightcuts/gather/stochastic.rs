@@ -16,6 +16,7 @@ use super::cut::{LightCluster, Refinement, SiblingBounds};
 use crate::light::Lights;
 use crate::light_tree::{Child, LightKind};
 use lightbound_math::Vec3;
+use lightbound_math::sampling::GOLDEN_RATIO;
 use std::collections::BinaryHeap;
 
 /// Computes stochastic cuts. Buffers are reused.
@@ -48,9 +49,6 @@ struct PointDraw {
     /// Random numbers for sampling a light.
     u: [f32; 4],
 }
-
-/// Fractional part of the golden ratio. The fractional parts of its multiples are evenly distributed.
-const GOLDEN_RATIO: f32 = 0.618_034;
 
 impl<'a> PairDraws<'a> {
     /// `has_lobe` is as in [`LightDraws::new`].

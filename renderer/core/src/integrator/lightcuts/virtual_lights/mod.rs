@@ -32,6 +32,7 @@ use crate::light_tree::{
     COSINE_STEP, EmittingSide, LightTree, PackedColour, PackedDirection, PackedFrame, VirtualLight,
 };
 use lightbound_math::direction_box::LANES;
+use lightbound_math::sampling::GOLDEN_RATIO;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{DirectionBoxes, Vec3, Viewpoint, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Texture};
@@ -46,9 +47,6 @@ const MAX_CORRECTION: f32 = 2.0;
 
 // Each lane of a box of directions is a step of the cosine.
 const _: () = assert!(COSINE_STEP == 1.0 / LANES as f32);
-
-/// Fractional part of the golden ratio, whose multiples are evenly distributed.
-const GOLDEN_RATIO: f32 = 0.618_034;
 
 /// Slack for rounding errors of cosines.
 const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;

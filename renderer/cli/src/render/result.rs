@@ -156,7 +156,8 @@ fn describe_cuts(cuts: &CutCounts) -> String {
         if cuts.capped > 0 { format!(" ({capped:.1} % limited by maxcut)") } else { String::new() };
     let clamped = cuts.light.clamped_share();
     let clamped = clamped.map(|share| format!(", {:.1} % of the light clamped", 100.0 * share));
-    format!(", cuts of {mean:.0} clusters{limited}{}", clamped.unwrap_or_default())
+    let elements = if cuts.pairs > 0 { "pairs" } else { "clusters" };
+    format!(", cuts of {mean:.0} {elements}{limited}{}", clamped.unwrap_or_default())
 }
 
 /// The number of hits that only touch an implicit surface, if there are any.
@@ -443,5 +444,7 @@ mod tests {
         cuts.light.add_found(97.0);
         cuts.light.add_clamped(3.0);
         assert_eq!(describe_cuts(&cuts), ", cuts of 22 clusters, 3.0 % of the light clamped");
+        cuts.pairs = 44;
+        assert_eq!(describe_cuts(&cuts), ", cuts of 22 pairs, 3.0 % of the light clamped");
     }
 }

@@ -225,3 +225,38 @@ Shape "sphere"
     ));
     fire.render(&["--light-paths", "10", "--strict"]).code(2);
 }
+
+#[test]
+fn light_that_cuts_miss_is_reported() {
+    let scene = |material: &str| {
+        SceneDir::new(&format!(
+            r#"
+Camera "perspective"
+Film "rgb" "integer xresolution" 4 "integer yresolution" 4 "string filename" "a.exr"
+Sampler "zsobol" "integer pixelsamples" 4
+WorldBegin
+LightSource "point" "point3 from" [0 2 0]
+MakeNamedMaterial "m" {material}
+NamedMaterial "m"
+Translate 0 0 3
+Shape "sphere"
+"#
+        ))
+    };
+    let pane = "no light passes panes of material \"m\"";
+    scene(r#""string type" "thindielectric""#).render(&[]).code(0).stderr(contains(pane));
+    let rough = scene(r#""string type" "dielectric" "float roughness" 0.2"#);
+    let dark = "nothing but lights is visible through material \"m\"";
+    rough.render(&[]).code(0).stderr(contains(dark).and(contains("--glossy-paths")));
+    rough.render(&["--glossy-paths"]).code(0).stderr("");
+    let diffuse = scene(r#""string type" "diffuse""#);
+    diffuse.render(&["--noise-threshold", "0.1"]).code(0).stderr("");
+    for (args, cause) in [
+        (["--light-paths", "100"], "virtual lights, which are the same for all samples"),
+        (["--gather", "4"], "samples that share a cut"),
+    ] {
+        let args = [&args[..], &["--noise-threshold", "0.1"]].concat();
+        diffuse.render(&args).code(0).stderr(contains(cause));
+    }
+    diffuse.run(&["render", "scene.pbrt", "--integrator", "path", "--glossy-paths"]).code(2);
+}

@@ -48,14 +48,21 @@ pub enum EmittingSide {
     Both,
 }
 
-impl VirtualLight {
-    /// Returns the frame of the surface, with the normal on the emitting side.
-    pub fn frame(&self) -> Frame {
-        let frame = self.frame.get();
-        match self.side {
+impl EmittingSide {
+    /// Returns the frame of a surface, with the normal on the side.
+    pub fn frame(self, frame: PackedFrame) -> Frame {
+        let frame = frame.get();
+        match self {
             EmittingSide::Back => Frame { n: -frame.n, ..frame },
             EmittingSide::Front | EmittingSide::Both => frame,
         }
+    }
+}
+
+impl VirtualLight {
+    /// Returns the frame of the surface, with the normal on the emitting side.
+    pub fn frame(&self) -> Frame {
+        self.side.frame(self.frame)
     }
 
     /// Returns the axis of the emission; zero if both sides emit.

@@ -2,7 +2,7 @@
 
 use crate::common::{load_scene, render_text, render_with_stats};
 use lightbound::film::RenderedImage;
-use lightbound::settings::{CutMode, ErrorMode, MethodName};
+use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
 use lightbound_math::Vec3;
 use lightbound_math::sampling::luminance;
 use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
@@ -267,4 +267,108 @@ fn bounds_on_virtual_lights_hold() {
     let cuts = one.counts.cuts;
     assert!(cuts.checks > 100_000 && cuts.violations == 0, "{cuts:?}");
     assert!(one.image.radiance == three.image.radiance, "threads change the image");
+}
+
+/// The room with a rough pane in front of the camera, metal and a varnished floor.
+fn glossy_room(integrator: &str, spp: u32) -> String {
+    let glass = "Material \"dielectric\" \"float roughness\" 0.2
+        Shape \"bilinearmesh\" \"point3 P\" [-0.8 -0.3 -0.6  -0.1 -0.3 -0.6  -0.8 -0.3 0.5  -0.1 -0.3 0.5]";
+    let scene = scene(integrator, spp)
+        .replace("\"float roughness\" 0.4", "\"float roughness\" 0.15")
+        .replace("\"float roughness\" 0.3", "\"float roughness\" 0.05");
+    scene + glass
+}
+
+#[test]
+fn paths_continue_at_glossy_surfaces() {
+    let reference = render_text(&glossy_room("\"path\"", 4096), &Overrides::default(), 2);
+    let glossy =
+        |settings| overrides(200_000, LightcutsOverrides { glossy_paths: true, ..settings });
+    for (spp, settings) in [(64, stochastic(1, 128)), (64, stochastic(16, 2048))] {
+        let image = render_text(&glossy_room("\"lightcuts\"", spp), &glossy(settings), 2);
+        assert_close(&image, &reference, [0.015, NOISE]);
+    }
+    // Without virtual lights, the pane still shows what the lights illuminate behind it.
+    let direct = |glossy_paths: bool| {
+        let settings = LightcutsOverrides { glossy_paths, ..with_error(0.02) };
+        mean(&render_text(&glossy_room("\"lightcuts\"", 16), &overrides(0, settings), 2))
+    };
+    let [without, with] = [false, true].map(direct);
+    assert!(with > 1.03 * without && with < mean(&reference), "{without} {with}");
+}
+
+#[test]
+fn bounds_do_not_change_the_image_of_deterministic_cuts_but_its_cost() {
+    let render = |bounds: BoundMode, gather: u32| {
+        let settings = LightcutsOverrides {
+            bounds,
+            gather: Some(gather),
+            check_bounds: true,
+            ..with_error(0.05)
+        };
+        let scene = load_scene(&glossy_room("\"lightcuts\"", 4), &[], &overrides(2000, settings));
+        let rendered = render_with_stats(&scene, 2);
+        assert!(rendered.counts.cuts.checks > 10_000);
+        assert_eq!(rendered.counts.cuts.violations, 0, "{bounds:?}, gather {gather}");
+        rendered.image.radiance
+    };
+    for gather in [1, 4] {
+        let [naive, optimized] =
+            [BoundMode::Naive, BoundMode::Optimized].map(|b| render(b, gather));
+        assert!(naive == optimized, "gather {gather}");
+        render(BoundMode::Related, gather);
+    }
+}
+
+#[test]
+fn bounds_on_the_total_error_hold_with_virtual_lights() {
+    const ERROR: f32 = 0.05;
+    for gather in [1, 4] {
+        let image = |error: f32| {
+            let settings = LightcutsOverrides {
+                error: Some(error),
+                error_mode: Some(ErrorMode::Total),
+                gather: Some(gather),
+                // Compensation is noise.
+                no_compensation: true,
+                ..LightcutsOverrides::default()
+            };
+            render_text(&scene("\"lightcuts\"", 4), &overrides(300, settings), 2)
+        };
+        let (exact, approximate) = (image(0.0), image(ERROR));
+        assert!(exact.radiance != approximate.radiance);
+        for (a, b) in approximate.radiance.iter().zip(&exact.radiance) {
+            let [a, b] = [a, b].map(|rgb| luminance(Vec3::from_array(*rgb)));
+            assert!((a - b).abs() <= 1.001 * ERROR * b, "gather {gather}: {a}, expected {b}");
+        }
+    }
+}
+
+#[test]
+fn virtual_lights_depend_on_the_seed() {
+    let image = |seed: u32| {
+        let seeded = Overrides { seed: Some(seed), ..overrides(200, with_error(0.0)) };
+        render_text(&scene("\"lightcuts\"", 1), &seeded, 2)
+    };
+    let images = [0, 1, 2, 3, 4, 5, 6, 7].map(image);
+    let reference = image_of_many_paths();
+    let error = |blocks: &[[f64; 3]]| -> f64 {
+        let squares = |(a, b): (&f64, &f64)| (a - b).powi(2);
+        std::iter::zip(blocks.as_flattened(), reference.as_flattened()).map(squares).sum()
+    };
+    let blocks = images.each_ref().map(blocks);
+    let mean_error: f64 = blocks.iter().map(|blocks| error(blocks)).sum::<f64>() / 8.0;
+    let mut mean = vec![[0.0; 3]; blocks[0].len()];
+    for blocks in &blocks {
+        for (sum, x) in std::iter::zip(&mut mean, blocks) {
+            (0..3).for_each(|c| sum[c] += x[c] / 8.0);
+        }
+    }
+    let ratio = error(&mean) / mean_error;
+    assert!(ratio < 0.3, "the error of the mean of eight images is {ratio} of theirs");
+}
+
+/// Returns the blocks of an image without visible blotches.
+fn image_of_many_paths() -> Vec<[f64; 3]> {
+    blocks(&render_text(&scene("\"lightcuts\"", 4), &overrides(200_000, with_error(0.05)), 2))
 }

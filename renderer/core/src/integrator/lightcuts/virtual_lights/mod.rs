@@ -5,7 +5,7 @@
 //! each surface with a shader, and at each collision in a medium (`media`). It emits what the
 //! material scatters of the arriving power Φ, with the intensity Φ · s(ω): the shader is evaluated
 //! for each direction, so glossy materials are right. The material of a medium is its phase function.
-//! Clusters use bounds on s, which the bounding shader computes for steps of the cosine.
+//! Clusters use bounds on s relative to the cosine (`emission_bound`).
 //!
 //! **Clamping.** Light does not increase at distances below the clamp distance r. What this takes
 //! away at distance d, a share 1 − d²/r² of the light of points closer than r, is what rays of
@@ -19,6 +19,7 @@
 //! Transport Simulation*, §5.3, of which each of the two factors is limited to [`MAX_CORRECTION`].
 
 mod emission;
+mod emission_bound;
 mod material_table;
 mod media;
 mod trace;
@@ -29,24 +30,22 @@ use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
 use crate::integrator::shading::{count, eta_ratio};
 use crate::light::FAR_OFFSET_ULPS;
 use crate::light_tree::{
-    COSINE_STEP, EmittingSide, LightTree, PackedColour, PackedDirection, PackedFrame, VirtualLight,
+    EmittingSide, LightTree, PackedColour, PackedDirection, PackedFrame, VirtualLight,
 };
 use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::GOLDEN_RATIO;
 use lightbound_math::sampling::warp::cosine_hemisphere;
-use lightbound_math::{DirectionBoxes, Vec3, Viewpoint, vec2, vec3};
+use lightbound_math::{Vec3, Viewpoint, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Texture};
 
 pub(super) use self::material_table::VirtualMaterials;
 pub(super) use self::trace::{TraceOptions, trace};
 
+use self::emission_bound::Emitter;
 use self::material_table::VirtualMaterial;
 
 /// Greatest ratio of a cosine to the geometric normal to that to the shading normal, or its inverse.
 const MAX_CORRECTION: f32 = 2.0;
-
-// Each lane of a box of directions is a step of the cosine.
-const _: () = assert!(COSINE_STEP == 1.0 / LANES as f32);
 
 /// Slack for rounding errors of cosines.
 const COSINE_SLACK: f32 = 8.0 * f32::EPSILON;
@@ -80,10 +79,12 @@ impl LitPoint<'_> {
             true => power * correction(wo.get().z, surface.ng.dot(d)).min(MAX_CORRECTION),
             false => power,
         };
-        let both_sides = side == EmittingSide::Both;
         let max_correction = if has_shading_normal { MAX_CORRECTION } else { 1.0 };
-        let bound = emission_bound(material, both_sides, max_correction, eta);
-        let typical = typical_value(material, both_sides, wo.get());
+        let frame = PackedFrame::new(&surface.frame);
+        // Frames may be skewed by rounding, and cosines differ from those to their axes.
+        let skew = Viewpoint::new(surface.p, &side.frame(frame), 1.0).skew();
+        let bound = Emitter { wo: wo.get(), side, max_correction, eta }.bound(material);
+        let typical = typical_value(material, side, wo.get());
         // A lobe that no direction has met.
         let unit = Vec3::select(typical.cmpgt(Vec3::ZERO), typical, bound.min(Vec3::ONE));
         let is_black = bound.cmpeq(Vec3::ZERO) | power.cmpeq(Vec3::ZERO);
@@ -92,24 +93,20 @@ impl LitPoint<'_> {
         if intensity == Vec3::ZERO || !intensity.is_finite() {
             return None;
         }
-        let mut light = VirtualLight {
+        let max_intensity = bound * power.abs() * (1.0 + 16.0 * skew);
+        Some(VirtualLight {
             position: surface.p,
             intensity,
             offset: surface.offset,
             material: self.material,
-            frame: PackedFrame::new(&surface.frame),
+            frame,
             ng: PackedDirection::new(surface.ng),
             wo,
             unit,
-            bound: PackedColour::at_least(Vec3::ZERO),
+            bound: PackedColour::at_least(Vec3::select(is_black, Vec3::ZERO, max_intensity)),
             side,
             has_shading_normal,
-        };
-        // Frames may be skewed by rounding, and cosines differ from those to their axes.
-        let skew = Viewpoint::new(surface.p, &light.frame(), 1.0).skew();
-        let bound = bound * power.abs() * (1.0 + 16.0 * skew);
-        light.bound = PackedColour::at_least(Vec3::select(is_black, Vec3::ZERO, bound));
-        Some(light)
+        })
     }
 }
 
@@ -118,55 +115,15 @@ fn correction(numerator: f32, denominator: f32) -> f32 {
     (numerator / denominator).abs()
 }
 
-/// Number of boxes of directions around the axis for each step of the cosine.
-const SECTORS: usize = 4;
-
-/// Returns an upper bound on s divided by min(cosine + [`COSINE_STEP`], 1), including the correction
-/// of shading normals; on s for shaders of both sides.
-fn emission_bound(
-    material: &mut BoundEvaluator<'_>,
-    both_sides: bool,
-    max_correction: f32,
-    eta: f32,
-) -> Vec3 {
-    let (lowest, step) = if both_sides { (-1.0, 2.0 * COSINE_STEP) } else { (0.0, COSINE_STEP) };
-    let eta2 = if both_sides { (eta * eta).max(1.0 / (eta * eta)) } else { 1.0 };
-    let mut bound = Vec3::ZERO;
-    for sector in 0..SECTORS {
-        let mut boxes = DirectionBoxes::ALL;
-        for lane in 0..LANES {
-            // Components may be off by some roundings.
-            let lo = (lowest + step * lane as f32 - COSINE_SLACK).max(-1.0);
-            let hi = (lowest + step * (lane + 1) as f32 + COSINE_SLACK).min(1.0);
-            let nearest = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
-            let radius = ((1.0 - nearest * nearest).sqrt() + COSINE_SLACK).min(1.0);
-            (boxes.lo[2][lane], boxes.hi[2][lane]) = (lo, hi);
-            for (axis, positive) in [sector & 1 != 0, sector & 2 != 0].into_iter().enumerate() {
-                boxes.lo[axis][lane] = if positive { 0.0 } else { -radius };
-                boxes.hi[axis][lane] = if positive { radius } else { 0.0 };
-            }
-        }
-        let s = material.bound(&boxes);
-        for (lane, (&lo, &hi)) in std::iter::zip(&boxes.lo[2], &boxes.hi[2]).enumerate() {
-            let min_cosine = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
-            let correction = max_correction.min((1.0 / min_cosine).max(1.0));
-            let cosine = if both_sides { 1.0 } else { step * (lane + 1) as f32 };
-            let s = Vec3::from_array(s.map(|lanes| lanes[lane]));
-            bound = bound.max(s * (correction * eta2 / cosine));
-        }
-    }
-    bound * EMISSION_SLACK
-}
-
 /// Returns a typical value of s: the mean over a few directions, and that of the mirror.
-fn typical_value(material: &mut BoundEvaluator<'_>, both_sides: bool, wo: Vec3) -> Vec3 {
+fn typical_value(material: &mut BoundEvaluator<'_>, side: EmittingSide, wo: Vec3) -> Vec3 {
     let directions: [Vec3; LANES] = std::array::from_fn(|k| {
         if k == 0 {
             return vec3(-wo.x, -wo.y, wo.z);
         }
         let u = vec2((k as f32 - 0.5) / (LANES - 1) as f32, (k as f32 * GOLDEN_RATIO).fract());
         let d = cosine_hemisphere(u);
-        d.with_z(if both_sides && k % 2 == 0 { -d.z } else { d.z })
+        d.with_z(if side == EmittingSide::Both && k % 2 == 0 { -d.z } else { d.z })
     });
     material.evaluate(&directions).into_iter().map(Vec3::abs).sum::<Vec3>() / LANES as f32
 }

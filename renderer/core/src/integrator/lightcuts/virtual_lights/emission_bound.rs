@@ -1,0 +1,235 @@
+//! Upper bounds on the emission of virtual lights, by branch and bound.
+//!
+//! A bound is a colour times a profile, which follows the cosine to the normal. Directions are divided
+//! into cells, for which the bounding shader bounds s. The cell that determines the bound is split, as
+//! long as that helps. Boxes of directions that are too large contain points far from the sphere, where
+//! denominators such as those of microfacet models vanish.
+
+use super::{COSINE_SLACK, EMISSION_SLACK};
+use crate::integrator::material_bound::BoundEvaluator;
+use crate::integrator::shading::eta_ratio;
+use crate::light_tree::{COSINE_STEP, EmittingSide};
+use lightbound_math::direction_box::LANES;
+use lightbound_math::{DirectionBoxes, Vec3, vec3};
+use std::f32::consts::FRAC_PI_2;
+
+/// Greatest number of cells that are split.
+const MAX_SPLITS: usize = 32;
+
+/// Number of splits in succession without [`MIN_GAIN`] that end the search. Cells come in pairs, since
+/// most materials are symmetric.
+const MAX_FAILURES: usize = 3;
+
+/// Splits help if they lower the bound by this share.
+const MIN_GAIN: f32 = 0.1;
+
+/// What the emission of a light depends on, but the material.
+pub(super) struct Emitter {
+    /// Direction from which the power arrives, in the frame of the light.
+    pub wo: Vec3,
+    pub side: EmittingSide,
+    /// Greatest factor of shading normals.
+    pub max_correction: f32,
+    /// Relative index of refraction.
+    pub eta: f32,
+}
+
+/// A cell of directions, between two cosines and two azimuths.
+#[derive(Clone, Copy)]
+struct Cell {
+    z: [f32; 2],
+    /// Azimuths in quarters of a turn. No cell extends over several quarters.
+    azimuth: [f32; 2],
+    /// Bounds on x, y and z.
+    range: [[f32; 2]; 3],
+    /// Bound on s relative to the profile.
+    bound: Vec3,
+}
+
+impl Emitter {
+    /// Returns an upper bound on s divided by min(cosine + [`COSINE_STEP`], 1), including corrections
+    /// for shading normals and refraction; on s for shaders of both sides. `material` has the shading
+    /// point.
+    pub fn bound(&self, material: &mut BoundEvaluator<'_>) -> Vec3 {
+        let z = if self.side == EmittingSide::Both { [-1.0, 1.0] } else { [0.0, 1.0] };
+        let mut cells = Vec::with_capacity(4 * LANES + MAX_SPLITS * (LANES - 1));
+        for quarter in 0..4 {
+            let azimuth = [quarter, quarter + 1].map(|quarter| quarter as f32);
+            self.add(Cell::new(z, azimuth).split(LANES), material, &mut cells);
+        }
+        let (mut least, mut failures) = (f32::INFINITY, 0);
+        for _ in 0..MAX_SPLITS {
+            let greatest = |cell: &Cell| cell.bound.max_element();
+            let loosest = (0..cells.len())
+                .max_by(|&a, &b| greatest(&cells[a]).total_cmp(&greatest(&cells[b])));
+            let loosest = loosest.expect("there are cells");
+            let bound = greatest(&cells[loosest]);
+            if bound <= least * (1.0 - MIN_GAIN) {
+                (least, failures) = (bound, 0);
+            } else {
+                failures += 1;
+            }
+            if failures == MAX_FAILURES || bound == 0.0 {
+                break;
+            }
+            let cell = cells.swap_remove(loosest);
+            self.add(cell.split(cell.bands()), material, &mut cells);
+        }
+        cells.iter().map(|cell| cell.bound).fold(Vec3::ZERO, Vec3::max) * EMISSION_SLACK
+    }
+
+    /// Bounds s for cells, and adds these.
+    fn add(&self, split: [Cell; LANES], material: &mut BoundEvaluator<'_>, cells: &mut Vec<Cell>) {
+        let mut boxes = DirectionBoxes::ALL;
+        for (lane, cell) in split.iter().enumerate() {
+            for (axis, [lo, hi]) in cell.range.into_iter().enumerate() {
+                (boxes.lo[axis][lane], boxes.hi[axis][lane]) = (lo, hi);
+            }
+        }
+        let s = material.bound(&boxes);
+        for (lane, cell) in split.into_iter().enumerate() {
+            let s = Vec3::from_array(s.map(|lanes| lanes[lane]));
+            let bound = s * (self.correction(&cell) / self.profile(&cell));
+            cells.push(Cell { bound, ..cell });
+        }
+    }
+
+    /// Returns the greatest correction of s over a cell, for shading normals and refraction.
+    fn correction(&self, cell: &Cell) -> f32 {
+        let of_normals = self.max_correction.min((1.0 / cell.min_cosine()).max(1.0));
+        // Directions without a side have either factor.
+        let eta = cell.z.map(|z| eta_ratio(self.eta, vec3(0.0, 0.0, z), self.wo));
+        of_normals * eta[0].max(eta[1]).powi(2)
+    }
+
+    /// Returns the least value of the profile over a cell.
+    fn profile(&self, cell: &Cell) -> f32 {
+        match self.side {
+            EmittingSide::Both => 1.0,
+            EmittingSide::Front | EmittingSide::Back => (cell.min_cosine() + COSINE_STEP).min(1.0),
+        }
+    }
+}
+
+impl Cell {
+    fn new(z: [f32; 2], azimuth: [f32; 2]) -> Cell {
+        let near = if z[0] < 0.0 && z[1] > 0.0 { 0.0 } else { z[0].abs().min(z[1].abs()) };
+        let far = z[0].abs().max(z[1].abs());
+        let [min_radius, max_radius] = [far, near].map(radius);
+        // Sine and cosine are monotone within a quarter.
+        let ends = azimuth.map(|quarters| libm::sincosf(quarters * FRAC_PI_2));
+        let range = |[a, b]: [f32; 2]| {
+            let products = [a * min_radius, a * max_radius, b * min_radius, b * max_radius];
+            let [min, max] = [
+                products.into_iter().fold(f32::INFINITY, f32::min),
+                products.into_iter().fold(f32::NEG_INFINITY, f32::max),
+            ];
+            // Components may be off by some roundings.
+            [(min - COSINE_SLACK).max(-1.0), (max + COSINE_SLACK).min(1.0)]
+        };
+        // The side of a direction is known.
+        let slack = |z: f32| if z == 0.0 { 0.0 } else { COSINE_SLACK };
+        let z_range = [(z[0] - slack(z[0])).max(-1.0), (z[1] + slack(z[1])).min(1.0)];
+        let range = [range(ends.map(|(_, cos)| cos)), range(ends.map(|(sin, _)| sin)), z_range];
+        Cell { z, azimuth, range, bound: Vec3::ZERO }
+    }
+
+    /// Divides the cell into `bands` equal intervals of the cosine, a divisor of 8, and the remaining
+    /// number of intervals of the azimuth.
+    fn split(&self, bands: usize) -> [Cell; LANES] {
+        let sectors = LANES / bands;
+        let part = |[from, to]: [f32; 2], index: usize, count: usize| {
+            [index, index + 1].map(|k| from + (to - from) * (k as f32 / count as f32))
+        };
+        std::array::from_fn(|k| {
+            Cell::new(part(self.z, k % bands, bands), part(self.azimuth, k / bands, sectors))
+        })
+    }
+
+    /// Returns the number of intervals of the cosine into which to divide the cell, so that the parts
+    /// have about the same size in both directions.
+    fn bands(&self) -> usize {
+        let radii = self.z.map(radius);
+        let height = (self.z[1] - self.z[0]).hypot(radii[1] - radii[0]);
+        let width = radii[0].max(radii[1]) * FRAC_PI_2 * (self.azimuth[1] - self.azimuth[0]);
+        let size = |bands: &usize| {
+            let bands = *bands as f32;
+            (height / bands).max(width * bands / LANES as f32)
+        };
+        let best = [1, 2, 4, 8].into_iter().min_by(|a, b| size(a).total_cmp(&size(b)));
+        best.expect("there are candidates")
+    }
+
+    /// Returns the least magnitude of the cosine to the normal.
+    fn min_cosine(&self) -> f32 {
+        if self.z[0] < 0.0 && self.z[1] > 0.0 { 0.0 } else { self.z[0].abs().min(self.z[1].abs()) }
+    }
+}
+
+/// Returns the radius of the circle of directions at a cosine.
+fn radius(z: f32) -> f32 {
+    ((1.0 - z) * (1.0 + z)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::Floor;
+    use super::*;
+    use crate::light_tree::PointOptions;
+    use lightbound_math::sampling::testing::points;
+    use lightbound_math::sampling::warp::uniform_sphere;
+
+    /// Trowbridge–Reitz reflection without Fresnel reflectance.
+    fn ggx(alpha: f32) -> String {
+        let alpha2 = alpha * alpha;
+        format!(
+            "select(0.0, {alpha2} / (3.14159 * pow({alpha2} * pow(normalize(wi + wo).z, 2.0) \
+             + 1.0 - pow(normalize(wi + wo).z, 2.0), 2.0) \
+             * 2.0 * (wo.z * sqrt({alpha2} * (1.0 - wi.z * wi.z) + wi.z * wi.z) \
+             + wi.z * sqrt({alpha2} * (1.0 - wo.z * wo.z) + wo.z * wo.z))), \
+             min(wi.z, wo.z) > 1e-6)"
+        )
+    }
+
+    /// Calls `f` with the bound of a material for light from `wo`, and s for many directions.
+    fn with_bound(brdf: &str, wo: Vec3, f: impl FnOnce(f32, &[(Vec3, f32)])) {
+        let floor = Floor::with_brdf(&[(Vec3::Z, 1.0)], &PointOptions::default(), brdf);
+        let bounds = floor.cluster_bounds();
+        let mut lighting = floor.lighting(&bounds);
+        let wo = wo.normalize();
+        floor.shade_at(&mut lighting, Vec3::ZERO, wo, |lighting, _| {
+            let emitter = Emitter { wo, side: EmittingSide::Front, max_correction: 1.0, eta: 1.0 };
+            let bound = emitter.bound(&mut lighting.material);
+            let directions = points(1 << 15, 7).map(|u| uniform_sphere(u));
+            let directions = Vec::from_iter(directions.map(|d| d.with_z(d.z.abs())));
+            let mut values = Vec::new();
+            for directions in directions.chunks(LANES) {
+                let s = lighting.material.evaluate(directions);
+                values.extend(std::iter::zip(directions.iter().copied(), s.iter().map(|s| s.x)));
+            }
+            f(bound.x, &values);
+        });
+    }
+
+    #[test]
+    fn bounds_hold_and_are_tight() {
+        for wo in [vec3(0.1, 0.0, 1.0), vec3(1.0, 0.5, 1.0), vec3(-2.0, 1.0, 0.5)] {
+            for alpha in [0.05, 0.1, 0.3, 1.0] {
+                with_bound(&ggx(alpha), wo, |bound, values| {
+                    let relative = |&(d, s): &(Vec3, f32)| s / (d.z + COSINE_STEP).min(1.0);
+                    let greatest = values.iter().map(relative).fold(0.0, f32::max);
+                    let ratio = bound / greatest;
+                    assert!((1.0..2.0).contains(&ratio), "alpha {alpha}, {wo}: {ratio}");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn diffuse_emission_is_bounded_by_its_value_at_the_step() {
+        with_bound("0.25", Vec3::Z, |bound, _| {
+            // s is 0.25 times the cosine, and the profile is 1 from 7/8 on.
+            assert!((0.25..0.2501).contains(&bound), "{bound}");
+        });
+    }
+}

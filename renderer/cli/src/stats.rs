@@ -209,6 +209,9 @@ pub struct TrainingStats {
     pub branches: u32,
     /// Whether light sampling `auto` includes the material.
     pub material_weights: bool,
+    /// Contributions below this, relative to the brightness of the pixel, get a shadow ray with a
+    /// probability; null if all get one.
+    pub shadow_threshold: Option<f32>,
     /// The path guide; null if it does not help.
     pub guide: Option<GuideStats>,
 }
@@ -233,6 +236,7 @@ impl From<integrator::TrainingStats> for TrainingStats {
             seconds: stats.time.as_secs_f64(),
             branches: stats.branches,
             material_weights: stats.material_weights,
+            shadow_threshold: stats.shadow_threshold,
             guide: stats.guide.map(guide),
         }
     }

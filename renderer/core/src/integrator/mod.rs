@@ -98,6 +98,9 @@ pub struct TrainingStats {
     pub branches: u32,
     /// Whether light sampling `auto` includes the material.
     pub material_weights: bool,
+    /// Contributions below this, relative to the brightness of the pixel, get a shadow ray with a
+    /// probability; `None` if all get one.
+    pub shadow_threshold: Option<f32>,
     /// The path guide; `None` if it does not help.
     pub guide: Option<GuideStats>,
 }

@@ -4,7 +4,7 @@
 use crate::common::{TestScene, assert_images_agree, load_scene, pfm, render};
 use lightbound::film::{FeatureLayers, FilmOptions, RenderedImage};
 use lightbound::integrator::{self, TrainingStats};
-use lightbound::render::{RenderOptions, render_with};
+use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::settings::{BsdfSampling, Guiding, LightSampling};
 use lightbound_pbrt::build::{Overrides, PathOverrides};
 use std::sync::atomic::AtomicBool;
@@ -127,8 +127,13 @@ fn training_does_not_depend_on_threads_or_on_the_part_of_the_image() {
     let (parallel, of_parallel) = render_trained(&whole, 3);
     assert_eq!(image.radiance, parallel.radiance);
     let (part, of_part) = render_trained(&scene("\"integer pixelbounds\" [105 120 70 130]"), 2);
-    let guide = training.unwrap().guide;
-    assert!(guide == of_parallel.unwrap().guide && guide == of_part.unwrap().guide);
+    let result = |training: Option<TrainingStats>| {
+        let training = training.unwrap();
+        (training.guide, training.shadow_threshold)
+    };
+    let trained = result(training);
+    assert!(trained.0.is_some() && trained.1.is_some(), "{trained:?}");
+    assert!(trained == result(of_parallel) && trained == result(of_part));
     for (y, row) in part.radiance.chunks(15).enumerate() {
         assert_eq!(row, &image.radiance[240 * (y + 70) + 105..][..15]);
     }
@@ -214,4 +219,36 @@ fn training_chooses_material_weights_for_glossy_surfaces_under_many_lights() {
     let diffuse = floor_under_lights("\"diffuse\"");
     let (_, training) = render_trained(&load(&diffuse, path(LightSampling::Auto), 3), 2);
     assert!(!training.unwrap().material_weights);
+}
+
+#[test]
+fn shadow_rays_are_dropped_only_where_they_contribute_little() {
+    let trained = |text: &str, guiding, seed| {
+        let TestScene { scene, settings } = &load(text, guided(guiding), seed);
+        let integrator = integrator::new(scene, &settings.integrator).unwrap();
+        // Variances are needed to compare images.
+        let film = FilmOptions { moments: true, ..FilmOptions::default() };
+        let options = RenderOptions { threads: 2, film, ..RenderOptions::default() };
+        let rendering = render_with(scene, settings, &*integrator, &options);
+        let threshold = integrator.training().and_then(|training| training.shadow_threshold);
+        (rendering, threshold)
+    };
+    let (plain, _) = trained(ROOM, Guiding::Off, 1);
+    let (dropped, threshold) = trained(ROOM, Guiding::Auto, 2);
+    assert!(threshold.is_some());
+    let share = |r: &Rendering| r.counts.shadow_rays as f64 / r.counts.rays as f64;
+    assert!(share(&dropped) < 0.9 * share(&plain), "{} {}", share(&dropped), share(&plain));
+    assert_images_agree(&plain.image, &dropped.image, 4.0, "dropped shadow rays");
+    // All light is direct, from one lamp.
+    let lamp = r#"Film "rgb" "integer xresolution" 32 "integer yresolution" 32
+        Sampler "zsobol" "integer pixelsamples" 16
+        LookAt 0 -8 3  0 0 0  0 0 1
+        Camera "perspective" "float fov" 50
+        Integrator "path" "integer maxdepth" 2
+        WorldBegin
+        LightSource "point" "rgb I" [9 9 9] "point3 from" [0 0 4]
+        Material "diffuse"
+        Shape "bilinearmesh" "point3 P" [-6 -6 0  6 -6 0  -6 6 0  6 6 0]"#;
+    let (_, threshold) = trained(lamp, Guiding::Auto, 3);
+    assert_eq!(threshold, None);
 }

@@ -21,8 +21,8 @@
 //! | `sample_bsdf` | directions, values, delta distributions | BSDF samples; albedo |
 //! | `append_continuations` | throughput, surface, BSDF samples | the next [`Paths`] |
 //!
-//! Before the first sample, the tracer is [trained](training): it adapts [Russian
-//! roulette](roulette), and may guide directions and continue a path several times at its first
+//! Before the first sample, the tracer is [trained](training): it adapts Russian roulette of
+//! [paths](roulette) and of [shadow rays](shadow_roulette), and may guide directions and continue a path several times at its first
 //! vertex. Then the last three stages repeat for each branch.
 //!
 //! Data stays in columns from hit to next ray. The arithmetic of a stage is a loop over lanes that
@@ -36,6 +36,7 @@ mod media_channels;
 mod next_event;
 mod paths;
 mod roulette;
+mod shadow_roulette;
 mod surfaces;
 mod training;
 mod vertex;
@@ -47,6 +48,7 @@ use self::media_channels::MediaSampleCounts;
 use self::next_event::{DirectLight, PendingContribution};
 use self::paths::{OptionalColumns, Paths};
 use self::roulette::TrainedRoulette;
+use self::shadow_roulette::ShadowRoulette;
 use self::training::{Trained, TrainingRecorder};
 use self::vertex::VertexGroup;
 use super::directions::{DirectionPicker, DirectionSampling};
@@ -176,6 +178,8 @@ struct Wavefront<'a> {
     cell_tree: Option<&'a SpatialTree>,
     guide: Option<&'a Guide>,
     roulette: Option<&'a TrainedRoulette>,
+    /// Russian roulette of shadow rays.
+    shadow_roulette: Option<ShadowRoulette>,
     /// Inverse brightness of the pixel of each sample, if Russian roulette is trained.
     inverse_brightness: Vec<f32>,
     /// Number of continuations of each path at its first vertex.
@@ -317,6 +321,9 @@ impl Worker for PathWorker<'_> {
             wavefront.sort_by_shader(depth);
             let features = if depth == 0 { tile.features() } else { FeatureLayers::NONE };
             wavefront.shade(shading, depth, features);
+            if let Some(recorder) = wavefront.recorder.as_mut().filter(|_| depth == 0) {
+                recorder.set_emitted(&wavefront.samples);
+            }
             counts.shadow_rays += wavefront.shadow_rays.len() as u64;
             if wavefront.columns.media {
                 wavefront.track_shadow_rays();
@@ -440,6 +447,7 @@ impl<'a> Wavefront<'a> {
             cell_tree: trained.and_then(|trained| trained.cell_tree.as_ref()),
             guide: trained.and_then(|trained| trained.guide.as_ref()),
             roulette: trained.and_then(|trained| trained.roulette.as_ref()),
+            shadow_roulette: trained.and_then(|trained| trained.shadow_roulette),
             inverse_brightness: Vec::new(),
             branches: trained.map_or(1, |trained| trained.branches),
             recorder: None,

@@ -1,8 +1,10 @@
 //! Next-event estimation: one light sample per vertex. Multiple importance sampling combines it
-//! with emitters that BSDF-sampled rays hit.
+//! with emitters that BSDF-sampled rays hit. Samples that contribute little get a shadow ray with a
+//! [probability](ShadowRoulette).
 
 use super::components::PendingComponents;
 use super::media::PendingTransmittance;
+use super::shadow_roulette::ShadowRoulette;
 use super::vertex::{VertexGroup, mirrored};
 use super::{VertexKind, Wavefront};
 use crate::integrator::fault::Faults;
@@ -14,7 +16,7 @@ use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::{ShaderBinding, ShaderInstance};
 use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::sampling::power_heuristic;
+use lightbound_math::sampling::{hash, power_heuristic, unit_float};
 use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{ShaderKind, SurfaceSides};
 
@@ -152,7 +154,41 @@ impl DirectLight {
             self.radiance.set(lane, factor * self.radiance.get::<Vec3>(lane));
         }
     }
+
+    /// Removes small contributions by Russian roulette, after the scattering event `depth`.
+    /// `inverse_brightness` is that of the pixel of each sample.
+    fn play_roulette(
+        &mut self,
+        vertices: &VertexGroup<'_>,
+        roulette: ShadowRoulette,
+        depth: u32,
+        inverse_brightness: &[f32],
+    ) {
+        let mut inverse = [0.0; COLUMN_LEN];
+        for (inverse, &sample) in inverse.iter_mut().zip(&vertices.sample[..vertices.len]) {
+            *inverse = inverse_brightness[sample as usize];
+        }
+        let mut survival = [1.0; COLUMN_LEN];
+        dispatch!(Level::new(), simd => {
+            roulette.survival_columns(simd, &self.radiance, &inverse, &mut survival);
+        });
+        let is_uncertain = survival.map(|survival| survival < 1.0);
+        for lane in self.lanes.and(LaneSet::from_mask(&is_uncertain)).iter() {
+            let (radiance, survival): (Vec3, f32) = (self.radiance.get(lane), survival[lane]);
+            // The sampler's numbers of the event are in use.
+            let u =
+                unit_float(hash(vertices.key[lane].hash(), hash(SHADOW_ROULETTE_STREAM, depth)));
+            if u < survival {
+                self.radiance.set(lane, radiance / survival);
+            } else {
+                self.lanes.remove(lane);
+            }
+        }
+    }
 }
+
+/// Separates the random numbers of the roulette of shadow rays from others.
+const SHADOW_ROULETTE_STREAM: u32 = 0x7368_6164;
 
 impl VertexGroup<'_> {
     /// Returns [`soft_factor`] for light from direction `wi` at a lane.
@@ -232,6 +268,16 @@ impl<'a> Wavefront<'a> {
             group.direct_light(&self.bsdf, self.columns.media, &mut self.direct_light);
             if self.has_soft_terminator() {
                 self.direct_light.soften(group);
+            }
+            if let Some(recorder) = &mut self.recorder {
+                let DirectLight { lanes, radiance, .. } = &self.direct_light;
+                for lane in lanes.iter() {
+                    recorder.add_shadow_ray(group.sample[lane], radiance.get(lane));
+                }
+            }
+            if let Some(roulette) = self.shadow_roulette {
+                let brightness = &self.inverse_brightness;
+                self.direct_light.play_roulette(group, roulette, self.depth, brightness);
             }
             let DirectLight { lanes, radiance, o, d } = &self.direct_light;
             for lane in lanes.iter() {
@@ -374,6 +420,12 @@ impl<'a> Wavefront<'a> {
     pub(super) fn collect_light(&mut self) {
         if self.samples.stores_components() {
             self.collect_components();
+        }
+        if let Some(recorder) = &mut self.recorder {
+            let arrives = |(p, &blocked): (&PendingContribution, &bool)| {
+                if blocked { Vec3::ZERO } else { p.radiance }
+            };
+            recorder.set_shadow_rays(self.pending.iter().zip(&self.blocked).map(arrives));
         }
         for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
             if !blocked {

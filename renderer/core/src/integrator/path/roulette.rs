@@ -180,8 +180,9 @@ pub(super) struct BrightnessMap {
 }
 
 impl BrightnessMap {
-    /// Creates the map from the radiance of the pixels of the training image. `image_resolution` is
-    /// that of the image.
+    /// Creates the map from the scattered radiance of the pixels of the training image: with visible
+    /// emitters, the blur would make pixels around them too bright. `image_resolution` is that of the
+    /// image.
     pub fn new(
         radiance: &[f64],
         (width, height): (u32, u32),
@@ -198,6 +199,11 @@ impl BrightnessMap {
             ],
             inverse: blurred(radiance, resolution).into_iter().map(inverse).collect(),
         }
+    }
+
+    /// Returns the inverse brightness of a pixel of the training image.
+    pub fn inverse_at(&self, x: u32, y: u32) -> f32 {
+        self.inverse[y as usize * self.resolution[0] + x as usize]
     }
 
     /// Returns the inverse brightness of a pixel of the image.

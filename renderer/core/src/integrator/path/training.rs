@@ -1,11 +1,13 @@
 //! Training of the path tracer: paths over the whole image, whose contributions are recorded.
 //!
-//! It trains the path guide and Russian roulette, and chooses the number of branches at first vertices: the error that
-//! direct and indirect light have in training paths decides how many continuations of a path are
-//! worth their cost (splitting; Arvo and Kirk 1990, *Particle Transport and Image Synthesis*). With
-//! many emitters, it tests whether the material weights of light trees pay.
+//! It trains the path guide and Russian roulette, of paths and of shadow rays, and chooses the number
+//! of branches at first vertices: the error that direct and indirect light have in training paths
+//! decides how many continuations of a path are worth their cost (splitting; Arvo and Kirk 1990,
+//! *Particle Transport and Image Synthesis*). With many emitters, it tests whether the material
+//! weights of light trees pay.
 
 use super::roulette::{BrightnessMap, PathSample, TrainedRoulette};
+use super::shadow_roulette::{SampleCost, ShadowRayRecorder, ShadowRaySample, ShadowRoulette};
 use super::{PathTracer, PathWorker};
 use crate::film::{Film, FilmOptions, TILE, Tile};
 use crate::integrator::fault::Faults;
@@ -21,7 +23,7 @@ use crate::scene::Scene;
 use crate::settings::{Guiding, RenderSettings};
 use lightbound_image::Window;
 use lightbound_math::sampling::hash;
-use lightbound_math::vec2;
+use lightbound_math::{Vec3, vec2};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,6 +99,8 @@ pub(super) struct TrainingRecorder {
     earlier: usize,
     /// Number of scattering events so far.
     events: u32,
+    /// Radiance of each sample of a tile that its camera ray hits.
+    emitted: Vec<f32>,
     /// Radiance of each sample of a tile from first vertices.
     direct: Vec<f32>,
     /// Number of continuation rays of each sample of a tile so far; samples at the end without rays
@@ -104,6 +108,8 @@ pub(super) struct TrainingRecorder {
     rays: Vec<u32>,
     /// Whether the pass is the one from which Russian roulette learns.
     records_paths: bool,
+    /// The shadow rays of the paths of a tile.
+    shadow_rays: ShadowRayRecorder,
     pass: Pass,
 }
 
@@ -124,6 +130,26 @@ impl TrainingRecorder {
             self.rays.resize(sample + 1, 0);
         }
         self.rays[sample] += 1;
+    }
+
+    /// Adds a shadow ray of a sample in the current scattering event. `contribution` is that without
+    /// occlusion.
+    pub fn add_shadow_ray(&mut self, sample: u32, contribution: Vec3) {
+        if self.records_paths {
+            self.shadow_rays.add(sample, contribution, self.events == 0);
+        }
+    }
+
+    /// Sets the actual contributions of the shadow rays of the current scattering event.
+    pub fn set_shadow_rays(&mut self, contributions: impl Iterator<Item = Vec3>) {
+        if self.records_paths {
+            self.shadow_rays.set_actual(contributions);
+        }
+    }
+
+    /// Records the light that camera rays hit. `samples` have the radiance so far.
+    pub fn set_emitted(&mut self, samples: &TileSamples) {
+        self.emitted.extend((0..samples.len()).map(|sample| radiance(samples, sample)));
     }
 
     /// Ends a scattering event. `samples` have the radiance so far; `continuations` is the number of
@@ -166,16 +192,20 @@ impl TrainingRecorder {
             }
         }
         self.pass.paths.push(paths);
+        self.pass.shadow_rays.push(self.shadow_rays.take(samples));
         self.rays.clear();
         // No event ended if the lens of the camera blocks all rays.
         self.direct.resize(samples.len() as usize, 0.0);
         let indirect = |sample: u32| radiance(samples, sample) - self.direct[sample as usize];
         let indirect: Vec<f32> = (0..samples.len()).map(indirect).collect();
         self.pass.stats.add(&self.direct, &indirect, pixel_samples);
-        self.pass.radiance.extend(
-            samples.iter().enumerate().map(|(i, s)| ((s.x, s.y), radiance(samples, i as u32))),
-        );
+        self.emitted.resize(samples.len() as usize, 0.0);
+        let scattered = |sample: u32| radiance(samples, sample) - self.emitted[sample as usize];
+        self.pass
+            .scattered
+            .extend(samples.iter().zip(0..).map(|(s, i)| ((s.x, s.y), scattered(i))));
         self.direct.clear();
+        self.emitted.clear();
     }
 }
 
@@ -191,8 +221,10 @@ struct Pass {
     /// Paths of each tile, for Russian roulette. They are not copied to one list, since there can be
     /// a million.
     paths: Vec<Vec<PathSample>>,
-    /// Pixel and radiance of each camera sample.
-    radiance: Vec<((u32, u32), f32)>,
+    /// Shadow rays of each tile, for their Russian roulette.
+    shadow_rays: Vec<Vec<ShadowRaySample>>,
+    /// Pixel of each camera sample, and its radiance without the light that the camera ray hits.
+    scattered: Vec<((u32, u32), f32)>,
     stats: PassStats,
 }
 
@@ -200,7 +232,8 @@ impl Pass {
     fn merge(&mut self, mut other: Pass) {
         self.samples.append(&mut other.samples);
         self.paths.append(&mut other.paths);
-        self.radiance.append(&mut other.radiance);
+        self.shadow_rays.append(&mut other.shadow_rays);
+        self.scattered.append(&mut other.scattered);
         self.stats.merge(&other.stats);
     }
 }
@@ -270,10 +303,19 @@ impl PassStats {
     /// Returns √(C / V), where C is the number of rays per sample, and V the variance of a sample
     /// relative to the squared brightness, with this number of branches.
     fn efficiency(&self, branches: u32) -> f64 {
-        let branches = f64::from(branches);
-        let rays = 1.0 + branches * self.continuations / self.camera_rays;
-        let variance = (self.direct + self.indirect / branches) / self.pixels;
+        let SampleCost { variance, rays, .. } = self.sample_cost(branches);
         (rays / variance).sqrt()
+    }
+
+    /// Returns the variance and work of a sample with this number of branches.
+    fn sample_cost(&self, branches: u32) -> SampleCost {
+        let b = f64::from(branches);
+        SampleCost {
+            samples: self.camera_rays,
+            variance: (self.direct + self.indirect / b) / self.pixels,
+            rays: 1.0 + b * self.continuations / self.camera_rays,
+            branches,
+        }
     }
 
     /// Returns the number of continuations at first vertices with the least product of variance and
@@ -308,6 +350,9 @@ pub(super) struct Trained {
     pub guide: Option<Guide>,
     /// `None` if training found no light or no noise.
     pub roulette: Option<TrainedRoulette>,
+    /// Russian roulette of shadow rays, if it pays. It needs `roulette`, which has the brightness of
+    /// pixels.
+    pub shadow_roulette: Option<ShadowRoulette>,
     /// Number of continuations of each path at its first vertex.
     pub branches: u32,
     /// Whether light trees use optional material weights.
@@ -325,6 +370,7 @@ impl Trained {
             cell_tree: None,
             guide: None,
             roulette: None,
+            shadow_roulette: None,
             branches: 1,
             material_weights: false,
             time: None,
@@ -344,14 +390,21 @@ impl Trained {
             moment_ratio: guide.moment_ratio(),
         });
         let Trained { branches, material_weights, .. } = *self;
-        Some(TrainingStats { time: self.time?, branches, material_weights, guide })
+        let shadow_threshold = self.shadow_roulette.map(ShadowRoulette::threshold);
+        Some(TrainingStats {
+            time: self.time?,
+            branches,
+            material_weights,
+            shadow_threshold,
+            guide,
+        })
     }
 }
 
 impl PathTracer {
-    /// Trains a guide and Russian roulette, and chooses the number of branches and the weights of light trees. The result
-    /// depends only on the scene, the resolution and the seed. Returns `None` if the options stop
-    /// the training.
+    /// Trains a guide and Russian roulette, and chooses the number of branches and the weights of light
+    /// trees. The result depends only on the scene, the resolution and the seed. Returns `None` if the
+    /// options stop the training.
     pub(super) fn train(
         &self,
         scene: &Scene,
@@ -400,7 +453,7 @@ impl PathTracer {
             for pass in PASSES {
                 last = render(pass, &tiles, &trained)?;
                 samples.append(&mut last.samples);
-                for &((x, y), radiance) in &last.radiance {
+                for &((x, y), radiance) in &last.scattered {
                     if radiance.is_finite() {
                         image[(y * resolution.0 + x) as usize] += f64::from(radiance);
                     }
@@ -415,10 +468,16 @@ impl PathTracer {
             image.iter_mut().for_each(|sum| *sum /= f64::from(TRAINING_SAMPLES));
             let brightness = BrightnessMap::new(&image, resolution, (width, height));
             let efficiency = last.stats.efficiency(trained.branches);
+            let cost = last.stats.sample_cost(trained.branches);
+            trained.shadow_roulette = ShadowRoulette::new(&last.shadow_rays, &brightness, cost);
             trained.roulette = trained
                 .cell_tree
                 .as_ref()
                 .and_then(|tree| TrainedRoulette::new(&last.paths, tree, efficiency, brightness));
+            if trained.roulette.is_none() {
+                // It has the brightness of pixels.
+                trained.shadow_roulette = None;
+            }
         }
         if tests_materials {
             let tiles: Vec<&Tile> =

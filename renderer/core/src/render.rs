@@ -168,7 +168,7 @@ pub fn render(
     settings: &RenderSettings,
     options: &RenderOptions,
 ) -> Result<Rendering, IntegratorError> {
-    let integrator = integrator::new(scene, &settings)?;
+    let integrator = integrator::new(scene, settings)?;
     Ok(render_with(scene, settings, &*integrator, options))
 }
 

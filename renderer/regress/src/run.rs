@@ -103,7 +103,7 @@ pub(crate) fn render(
     settings: &RenderSettings,
     context: RenderContext,
 ) -> Result<Option<Rendered>, CaseError> {
-    let integrator = integrator::new(scene, &settings)?;
+    let integrator = integrator::new(scene, settings)?;
     let Some(layer) = &case.layer else {
         return Ok(render_with_integrator(scene, settings, &*integrator, None, context));
     };

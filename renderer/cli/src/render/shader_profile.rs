@@ -126,7 +126,7 @@ fn take(loaded: &mut LoadedScene, options: &RenderOptions<'_>) -> Result<ShaderP
     let profiler = start(&mut loaded.scene)?;
     {
         let LoadedScene { scene, settings, .. } = &*loaded;
-        let integrator = integrator::new(scene, &settings)?;
+        let integrator = integrator::new(scene, settings)?;
         let samples = 0..settings.integrator.sample_group();
         Work::new(scene, settings, &*integrator, samples, options).run(&Budget::default());
     }

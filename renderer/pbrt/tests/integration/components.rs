@@ -55,7 +55,7 @@ fn load(lights: &str, objects: &str, resolution: u32, overrides: &Overrides) -> 
 
 /// Renders with components.
 fn render(TestScene { scene, settings }: &TestScene, components: ComponentLayers) -> RenderedImage {
-    let integrator = integrator::new(scene, &settings).unwrap();
+    let integrator = integrator::new(scene, settings).unwrap();
     assert!(integrator.has_components());
     let film = FilmOptions { components, moments: true, ..FilmOptions::default() };
     let options = RenderOptions { threads: 2, film, ..RenderOptions::default() };

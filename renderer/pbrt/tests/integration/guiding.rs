@@ -61,7 +61,7 @@ fn render_trained(
     TestScene { scene, settings }: &TestScene,
     threads: usize,
 ) -> (RenderedImage, Option<TrainingStats>) {
-    let integrator = integrator::new(scene, &settings).unwrap();
+    let integrator = integrator::new(scene, settings).unwrap();
     let film = FilmOptions { moments: true, ..FilmOptions::default() };
     let options = RenderOptions { threads, film, ..RenderOptions::default() };
     let image = render_with(scene, settings, &*integrator, &options).image;
@@ -225,7 +225,7 @@ fn training_chooses_material_weights_for_glossy_surfaces_under_many_lights() {
 fn shadow_rays_are_dropped_only_where_they_contribute_little() {
     let trained = |text: &str, guiding, seed| {
         let TestScene { scene, settings } = &load(text, guided(guiding), seed);
-        let integrator = integrator::new(scene, &settings.integrator).unwrap();
+        let integrator = integrator::new(scene, settings).unwrap();
         // Variances are needed to compare images.
         let film = FilmOptions { moments: true, ..FilmOptions::default() };
         let options = RenderOptions { threads: 2, film, ..RenderOptions::default() };

@@ -74,7 +74,7 @@ pub fn render(scene: &TestScene, threads: usize) -> RenderedImage {
 
 /// [`render`] that also returns statistics.
 pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usize) -> Rendering {
-    let integrator = integrator::new(scene, &settings).unwrap_or_else(|e| panic!("{e:?}"));
+    let integrator = integrator::new(scene, settings).unwrap_or_else(|e| panic!("{e:?}"));
     let film = FilmOptions {
         features: FeatureLayers::ALL,
         moments: true,

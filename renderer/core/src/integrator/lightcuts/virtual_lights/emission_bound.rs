@@ -1,8 +1,8 @@
 //! Upper bounds on the emission of virtual lights, by branch and bound.
 //!
 //! A bound is a colour times a profile, which follows the cosine to the normal. Directions are divided
-//! into cells, for which the bounding shader bounds s. The cell that determines the bound is split, as
-//! long as that helps. Boxes of directions that are too large contain points far from the sphere, where
+//! into cells, for which the bounding shader bounds s. The cell that determines the bound is split until
+//! the bound is near a value of s. Boxes of large cells contain points far from the sphere, where
 //! denominators such as those of microfacet models vanish.
 
 use super::{COSINE_SLACK, EMISSION_SLACK};
@@ -12,16 +12,13 @@ use crate::light_tree::{COSINE_STEP, EmittingSide};
 use lightbound_math::direction_box::LANES;
 use lightbound_math::{DirectionBoxes, Vec3, vec2, vec3};
 use std::f32::consts::FRAC_PI_2;
+use std::iter::zip;
 
 /// Greatest number of cells that are split.
 const MAX_SPLITS: usize = 32;
 
-/// Number of splits in succession without [`MIN_GAIN`] that end the search. Up to four cells are
-/// alike, since most materials are symmetric.
-const MAX_FAILURES: usize = 4;
-
-/// Splits help if they lower the bound by this share.
-const MIN_GAIN: f32 = 0.1;
+/// The search ends once the bound is below this multiple of a value that is attained.
+const MAX_GAP: f32 = 1.25;
 
 /// What the emission of a light depends on, but the material.
 pub(super) struct Emitter {
@@ -53,45 +50,52 @@ impl Emitter {
     pub fn bound(&self, material: &mut BoundEvaluator<'_>) -> Vec3 {
         let z = if self.side == EmittingSide::Both { [-1.0, 1.0] } else { [0.0, 1.0] };
         let mut cells = Vec::with_capacity(4 * LANES + MAX_SPLITS * (LANES - 1));
+        let mut attained = 0f32;
         for quarter in 0..4 {
             let azimuth = [quarter, quarter + 1].map(|quarter| quarter as f32);
-            self.add(Cell::new(z, azimuth).split(LANES), material, &mut cells);
+            let split = Cell::new(z, azimuth).split(LANES);
+            attained = attained.max(self.add(split, material, &mut cells));
         }
-        let (mut least, mut failures) = (f32::INFINITY, 0);
         for _ in 0..MAX_SPLITS {
             let greatest = |cell: &Cell| cell.bound.max_element();
             let loosest = (0..cells.len())
                 .max_by(|&a, &b| greatest(&cells[a]).total_cmp(&greatest(&cells[b])));
             let loosest = loosest.expect("there are cells");
-            let bound = greatest(&cells[loosest]);
-            if bound <= least * (1.0 - MIN_GAIN) {
-                (least, failures) = (bound, 0);
-            } else {
-                failures += 1;
-            }
-            if failures == MAX_FAILURES || bound == 0.0 {
+            if greatest(&cells[loosest]) <= MAX_GAP * attained {
                 break;
             }
             let cell = cells.swap_remove(loosest);
-            self.add(cell.split(cell.bands()), material, &mut cells);
+            attained = attained.max(self.add(cell.split(cell.bands()), material, &mut cells));
         }
         cells.iter().map(|cell| cell.bound).fold(Vec3::ZERO, Vec3::max) * EMISSION_SLACK
     }
 
-    /// Bounds s for cells, and adds these.
-    fn add(&self, split: [Cell; LANES], material: &mut BoundEvaluator<'_>, cells: &mut Vec<Cell>) {
+    /// Bounds s for cells, and adds these. Returns the greatest value in their middles.
+    fn add(
+        &self,
+        split: [Cell; LANES],
+        material: &mut BoundEvaluator<'_>,
+        cells: &mut Vec<Cell>,
+    ) -> f32 {
         let mut boxes = DirectionBoxes::ALL;
         for (lane, cell) in split.iter().enumerate() {
             for (axis, [lo, hi]) in cell.range.into_iter().enumerate() {
                 (boxes.lo[axis][lane], boxes.hi[axis][lane]) = (lo, hi);
             }
         }
-        let s = material.bound(&boxes);
-        for (lane, cell) in split.into_iter().enumerate() {
-            let s = Vec3::from_array(s.map(|lanes| lanes[lane]));
-            let bound = s * (self.correction(&cell) / self.profile(&cell));
-            cells.push(Cell { bound, ..cell });
+        let (bounds, centers) = (material.bound(&boxes), split.map(|cell| cell.center()));
+        let mut attained = 0f32;
+        for (lane, (cell, s)) in zip(split, material.evaluate(&centers)).enumerate() {
+            let bound = Vec3::from_array(bounds.map(|lanes| lanes[lane]));
+            let correction = self.correction(&cell);
+            cells.push(Cell {
+                bound: bound * (correction / self.profile(cell.min_cosine())),
+                ..cell
+            });
+            let cosine = centers[lane].z.abs();
+            attained = attained.max(s.max_element() * (correction / self.profile(cosine)));
         }
+        attained
     }
 
     /// Returns the greatest correction of s over a cell, for shading normals and refraction.
@@ -103,11 +107,11 @@ impl Emitter {
         of_normals * eta * eta
     }
 
-    /// Returns the least value of the profile over a cell.
-    fn profile(&self, cell: &Cell) -> f32 {
+    /// Returns the value of the profile at the magnitude of a cosine.
+    fn profile(&self, cosine: f32) -> f32 {
         match self.side {
             EmittingSide::Both => 1.0,
-            EmittingSide::Front | EmittingSide::Back => (cell.min_cosine() + COSINE_STEP).min(1.0),
+            EmittingSide::Front | EmittingSide::Back => (cosine + COSINE_STEP).min(1.0),
         }
     }
 }
@@ -161,6 +165,14 @@ impl Cell {
         best.expect("there are candidates")
     }
 
+    /// Returns the direction in the middle.
+    fn center(&self) -> Vec3 {
+        let z = 0.5 * (self.z[0] + self.z[1]);
+        let azimuth = 0.5 * (self.azimuth[0] + self.azimuth[1]) * FRAC_PI_2;
+        let (sin, cos) = libm::sincosf(azimuth);
+        vec3(radius(z) * cos, radius(z) * sin, z)
+    }
+
     /// Returns the least magnitude of the cosine to the normal.
     fn min_cosine(&self) -> f32 {
         if self.z[0] < 0.0 && self.z[1] > 0.0 { 0.0 } else { self.z[0].abs().min(self.z[1].abs()) }
@@ -206,7 +218,7 @@ mod tests {
             let mut values = Vec::new();
             for directions in directions.chunks(LANES) {
                 let s = lighting.material.evaluate(directions);
-                values.extend(std::iter::zip(directions.iter().copied(), s.iter().map(|s| s.x)));
+                values.extend(zip(directions.iter().copied(), s.iter().map(|s| s.x)));
             }
             f(bound.x, &values);
         });

@@ -1,10 +1,9 @@
-//! Paths that continue at glossy surfaces (Walter et al. 2006 §4: gather points of glossy reflections).
+//! Paths that continue at glossy surfaces.
 //!
-//! Cuts of a glossy surface are exact for the lights, but virtual lights render its indirect light
-//! badly: few are inside its narrow lobe, and those are bright. Glass with a rough surface shows what is
-//! behind it, which virtual lights do not. So paths continue at such surfaces in a sampled direction,
-//! which finds all light but that of the lights, and virtual lights do not illuminate them. At the
-//! next surface there is a cut again.
+//! A cut finds the direct light of a glossy surface without noise, but virtual lights render its
+//! indirect light badly: few are inside its narrow lobe, and those are bright. They do not show what is
+//! behind rough glass either. So paths continue at such surfaces in a sampled direction, which finds all
+//! indirect light, and virtual lights do not illuminate them. The next surface has a cut again.
 //!
 //! Whether a surface is glossy depends on its material and the direction of the path alone, not on
 //! the sampled direction, so either way is unbiased.
@@ -16,8 +15,8 @@ use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::ShaderInstance;
 use lightbound_math::{Ray, Vec2, Vec3};
 
-/// Least mean density of sampled directions of a glossy surface, 1/sr. It is the inverse of the solid
-/// angle of a uniform lobe. That of a diffuse surface is 2/(3π).
+/// Least mean density of sampled directions of a glossy surface, 1/sr: for a uniform lobe, the inverse of
+/// its solid angle. That of a diffuse surface is 2/(3π).
 const MIN_DENSITY: f32 = 1.0;
 
 impl LightcutsWorker<'_> {

@@ -22,8 +22,8 @@
 //! | `append_continuations` | throughput, surface, BSDF samples | the next [`Paths`] |
 //!
 //! Before the first sample, the tracer is [trained](training): it adapts Russian roulette of
-//! [paths](roulette) and of [shadow rays](shadow_roulette), and may guide directions and continue a path several times at its first
-//! vertex. Then the last three stages repeat for each branch.
+//! [paths](roulette) and of [shadow rays](shadow_roulette), and may guide directions and continue a
+//! path several times at its first vertex. Then the last three stages repeat for each branch.
 //!
 //! Data stays in columns from hit to next ray. The arithmetic of a stage is a loop over lanes that
 //! compiles to SIMD instructions of the CPU's level. Each lane performs the same operations on

@@ -55,7 +55,7 @@ sppm:
 ambientocclusion: "bool cossample" false; "float maxdistance" 2
 randomwalk:
 function:
-+lightcuts: +"integer maxdepth" 3; +"float error" 0.1; +"string errormode" "total"; +"integer maxcut" 9; +"string mode" "stochastic"; +"integer cutsize" 9; +"integer gather" 2; +"integer areapoints" 9; +"integer skypoints" 9; +"integer lightpaths" 9; +"float clampdistance" 0.1; +"bool compensation" false; +"string shadowterminator" "soft"
++lightcuts: +"integer maxdepth" 3; +"float error" 0.1; +"string errormode" "total"; +"integer maxcut" 9; +"string mode" "stochastic"; +"integer cutsize" 9; +"integer gather" 2; +"integer areapoints" 9; +"integer skypoints" 9; +"integer lightpaths" 9; +"float clampdistance" 0.1; +"bool compensation" false; +"bool glossypaths" true; +"string shadowterminator" "soft"
 [Accelerator]
 bvh: "string splitmethod" "hlbvh" ~ --accel selects the structure; "integer maxnodeprims" 4 ~ --accel selects the structure
 kdtree: "integer intersectcost" 5 ~ --accel selects the structure; "integer traversalcost" 1 ~ --accel selects the structure; "float emptybonus" 0.5 ~ --accel selects the structure; "integer maxprims" 1 ~ --accel selects the structure; "integer maxdepth" 9 ~ --accel selects the structure

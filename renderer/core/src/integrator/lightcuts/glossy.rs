@@ -28,10 +28,11 @@ impl LightcutsWorker<'_> {
         path: &Path,
         depth: u32,
     ) -> bool {
-        self.integrator.glossy_paths && depth + 1 < self.integrator.max_depth && {
-            let material = (instance, path.nm);
-            vertex.mean_density(&mut self.shading, self.scene, material) >= MIN_DENSITY
+        if !self.integrator.glossy_paths || depth + 1 >= self.integrator.max_depth {
+            return false;
         }
+        let material = (instance, path.nm);
+        vertex.mean_density(&mut self.shading, self.scene, material) >= MIN_DENSITY
     }
 
     /// Continues a path in a direction that the shader samples. `probability` is that of continuing

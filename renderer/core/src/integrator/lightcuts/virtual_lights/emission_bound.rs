@@ -20,6 +20,10 @@ const MAX_SPLITS: usize = 32;
 /// The search ends once the bound is below this multiple of a value that is attained.
 const MAX_GAP: f32 = 1.25;
 
+/// Slack for the squared lengths of directions in rounded frames. Near the poles, radii differ by far
+/// more than cosines.
+const LENGTH_SLACK: f32 = 64.0 * f32::EPSILON;
+
 /// What the emission of a light depends on, but the material.
 pub(super) struct Emitter {
     /// Direction from which the power arrives, in the frame of the light.
@@ -120,7 +124,9 @@ impl Cell {
     fn new(z: [f32; 2], azimuth: [f32; 2]) -> Cell {
         let near = if z[0] < 0.0 && z[1] > 0.0 { 0.0 } else { z[0].abs().min(z[1].abs()) };
         let far = z[0].abs().max(z[1].abs());
-        let [min_radius, max_radius] = [far, near].map(radius);
+        let squared = |z: f32| (1.0 - z) * (1.0 + z);
+        let min_radius = (squared(far) - LENGTH_SLACK).max(0.0).sqrt();
+        let max_radius = (squared(near) + LENGTH_SLACK).sqrt();
         // Sine and cosine are monotone within a quarter.
         let ends = azimuth.map(|quarters| libm::sincosf(quarters * FRAC_PI_2));
         let range = |[a, b]: [f32; 2]| {
@@ -234,6 +240,35 @@ mod tests {
                     let ratio = bound / greatest;
                     assert!((1.0..4.0).contains(&ratio), "alpha {alpha}, {wo}: {ratio}");
                 });
+            }
+        }
+    }
+
+    #[test]
+    fn cells_contain_their_directions() {
+        let cells = |cell: Cell| cell.split(cell.bands());
+        for (u, v) in zip(points(1 << 14, 3), points(1 << 14, 4)) {
+            // Many directions near the poles, with rounded lengths.
+            let z = (1.0 - u.x * u.x * u.x * u.x) * if v.x < 0.5 { -1.0 } else { 1.0 };
+            let (sin, cos) = libm::sincosf(u.y * 4.0 * FRAC_PI_2);
+            let length = 1.0 + (v.y - 0.5) * 16.0 * f32::EPSILON;
+            let w = vec3(radius(z) * cos, radius(z) * sin, z).normalize() * length;
+            let turn = libm::atan2(w.y.into(), w.x.into()) / f64::from(FRAC_PI_2);
+            let azimuth = if turn < 0.0 { turn + 4.0 } else { turn };
+            let quarter = azimuth.floor().min(3.0) as f32;
+            let mut cell = Cell::new([-1.0, 1.0], [quarter, quarter + 1.0]);
+            for _ in 0..6 {
+                let contains =
+                    |[lo, hi]: [f32; 2], x: f64| f64::from(lo) <= x && x <= f64::from(hi);
+                let next = cells(cell).into_iter().find(|cell| {
+                    contains(cell.z, f64::from(w.z).clamp(-1.0, 1.0))
+                        && contains(cell.azimuth, azimuth)
+                });
+                cell = next.expect("cells cover all directions");
+                for ([lo, hi], x) in zip(cell.range, w.to_array()) {
+                    let x = x.clamp(-1.0, 1.0);
+                    assert!(lo <= x && x <= hi, "{w}: {x} is not in [{lo}, {hi}]");
+                }
             }
         }
     }

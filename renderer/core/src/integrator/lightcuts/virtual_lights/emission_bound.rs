@@ -248,9 +248,10 @@ mod tests {
     fn cells_contain_their_directions() {
         let cells = |cell: Cell| cell.split(cell.bands());
         for (u, v) in zip(points(1 << 14, 3), points(1 << 14, 4)) {
-            // Many directions near the poles, with rounded lengths.
-            let z = (1.0 - u.x * u.x * u.x * u.x) * if v.x < 0.5 { -1.0 } else { 1.0 };
-            let (sin, cos) = libm::sincosf(u.y * 4.0 * FRAC_PI_2);
+            // On the borders of cells, many near the poles, with rounded lengths.
+            let steps = (u.x * u.x * 256.0).floor();
+            let z = (1.0 - steps / 256.0) * if v.x < 0.5 { -1.0 } else { 1.0 };
+            let (sin, cos) = libm::sincosf((u.y * 32.0).floor() / 8.0 * FRAC_PI_2);
             let length = 1.0 + (v.y - 0.5) * 16.0 * f32::EPSILON;
             let w = vec3(radius(z) * cos, radius(z) * sin, z).normalize() * length;
             let turn = libm::atan2(w.y.into(), w.x.into()) / f64::from(FRAC_PI_2);

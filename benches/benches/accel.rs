@@ -1,12 +1,14 @@
 //! Rays per second and bytes per triangle of the acceleration structures, on one thread.
 //!
 //! `cargo bench -p lightbound-benches --bench accel`, with Embree if it is found. Scenes: a Cornell
-//! box (36 triangles), and the same room with a rough sphere of half a million triangles. Rays:
-//! camera rays, cosine-distributed bounces from their hits, and shadow rays from their hits to the
-//! lamp, each traced singly and in batches. All structures must agree before anything is timed.
+//! box (36 triangles), and the same room with a rough sphere, of half a million triangles or those
+//! of `--triangles`. Rays: camera rays, cosine-distributed bounces from their hits, and shadow rays
+//! from their hits to the lamp, each traced singly and in batches. All structures must agree before
+//! anything is timed. Structures are built on all threads.
 
 mod room;
 
+use clap::Parser;
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{Geometry, Hit, Mesh};
 use lightbound_math::sampling;
@@ -24,7 +26,19 @@ const BATCH_SIZE: usize = 1 << 12;
 /// Number of timed runs. The best and the median are reported.
 const RUNS: usize = 7;
 
+/// Measures acceleration structures.
+#[derive(Parser)]
+struct Arguments {
+    /// Approximate numbers of triangles of the rough sphere.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "500000")]
+    triangles: Vec<u32>,
+    /// Given by `cargo bench`.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
 fn main() {
+    let arguments = Arguments::parse();
     let kinds: &[AccelKind] = if AccelKind::Embree.is_available() {
         &[AccelKind::Builtin, AccelKind::Embree]
     } else {
@@ -35,43 +49,49 @@ fn main() {
         "scene", "structure", "rays", "query", "one by one, Mray/s", "batches, Mray/s"
     );
     println!("{:48} {:>9} {:>10} {:>9} {:>10}", "", "best", "median", "best", "median");
-    for (name, geometry) in [("cornell", room::cornell()), ("ball", rough_sphere())] {
-        let geometry = Arc::new(geometry);
-        let accels: Vec<_> = kinds
-            .iter()
-            .map(|&kind| {
-                let start = Instant::now();
-                let accel = build(kind, geometry.clone()).expect("the structure is built");
-                let seconds = start.elapsed().as_secs_f64();
-                let triangles = geometry.triangle_count();
-                let bytes = accel.memory_bytes() as f64 / triangles as f64;
-                println!(
-                    "{name:8} {:9} {triangles} triangles, {bytes:.0} bytes per triangle, built in \
+    measure_scene("cornell", room::cornell(), kinds);
+    for triangles in arguments.triangles {
+        measure_scene("ball", rough_sphere(triangles), kinds);
+    }
+}
+
+/// Builds the structures of a scene, compares and measures them.
+fn measure_scene(name: &str, geometry: Geometry, kinds: &[AccelKind]) {
+    let geometry = Arc::new(geometry);
+    let accels: Vec<_> = kinds
+        .iter()
+        .map(|&kind| {
+            let start = Instant::now();
+            let accel = build(kind, geometry.clone()).expect("the structure is built");
+            let seconds = start.elapsed().as_secs_f64();
+            let triangles = geometry.triangle_count();
+            let bytes = accel.memory_bytes() as f64 / triangles as f64;
+            println!(
+                "{name:8} {:9} {triangles} triangles, {bytes:.0} bytes per triangle, built in \
                      {seconds:.3} s",
-                    accel.name()
-                );
-                accel
-            })
-            .collect();
-        for (rays_name, rays) in rays(&geometry, accels[0].as_ref()) {
-            check(rays_name, &rays, &accels);
-            for accel in &accels {
-                let any = rays_name == "shadow";
-                let (single, batched) = if any {
-                    occluded(accel.as_ref(), &rays)
-                } else {
-                    intersect(accel.as_ref(), &rays)
-                };
-                let query = if any { "any" } else { "nearest" };
-                println!(
-                    "{name:8} {:9} {rays_name:8} {query:8} {:>20.2} {:>10.2} {:>9.2} {:>10.2}",
-                    accel.name(),
-                    single.0,
-                    single.1,
-                    batched.0,
-                    batched.1
-                );
-            }
+                accel.name()
+            );
+            accel
+        })
+        .collect();
+    for (rays_name, rays) in rays(&geometry, accels[0].as_ref()) {
+        check(rays_name, &rays, &accels);
+        for accel in &accels {
+            let any = rays_name == "shadow";
+            let (single, batched) = if any {
+                occluded(accel.as_ref(), &rays)
+            } else {
+                intersect(accel.as_ref(), &rays)
+            };
+            let query = if any { "any" } else { "nearest" };
+            println!(
+                "{name:8} {:9} {rays_name:8} {query:8} {:>20.2} {:>10.2} {:>9.2} {:>10.2}",
+                accel.name(),
+                single.0,
+                single.1,
+                batched.0,
+                batched.1
+            );
         }
     }
 }
@@ -195,9 +215,9 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
     [("camera", camera), ("bounce", bounce), ("shadow", shadow)]
 }
 
-/// Returns the room with a rough sphere of half a million triangles.
-fn rough_sphere() -> Geometry {
-    let n = 500u32;
+/// Returns the room with a rough sphere of about this number of triangles.
+fn rough_sphere(triangles: u32) -> Geometry {
+    let n = (f64::from(triangles) / 2.0).sqrt().round().max(3.0) as u32;
     let points = (0..=n).flat_map(|i| {
         (0..n).map(move |j| (i as f32 / n as f32 * TAU / 2.0, j as f32 / n as f32 * TAU))
     });

@@ -5,7 +5,7 @@
 //! so on until it has eight children. Elements are partitioned in place, and subtrees are built in
 //! parallel. The result does not depend on the number of threads.
 
-use super::heap::trim_heap;
+use super::heap::{trim_heap, with_huge_pages};
 use super::is_usable;
 use super::tree::{Bvh, BvhNode, LEAF_FLAG, WIDTH};
 use glam::Vec4;
@@ -154,14 +154,15 @@ pub(super) fn build<L: Send>(
     let indices: Vec<u32> = elements.par_iter().map(Element::index).collect();
     let is_large = elements.len() >= PARALLEL_LEN;
     drop(elements);
-    let Subtree { nodes, leaves, depth } = root.join();
+    let Subtree { nodes, leaves: ranges, depth } = root.join();
     if is_large {
         trim_heap();
     }
-    let leaves = leaves
+    let mut leaves = with_huge_pages(ranges.len());
+    ranges
         .par_iter()
         .map(|&Leaf { start, len }| leaf(&indices[start as usize..(start + len) as usize]))
-        .collect();
+        .collect_into_vec(&mut leaves);
     Bvh { nodes, leaves, stack_len: (WIDTH - 1) * depth + 1, bounds: bounds.aabb() }
 }
 
@@ -196,7 +197,7 @@ impl Tree {
     fn join(self) -> Subtree {
         let (node_count, leaf_count) = self.counts();
         let mut joined = Subtree {
-            nodes: Vec::with_capacity(node_count),
+            nodes: with_huge_pages(node_count),
             leaves: Vec::with_capacity(leaf_count),
             depth: 0,
         };

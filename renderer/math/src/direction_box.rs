@@ -45,8 +45,8 @@
 //! So a margin of 48u + ε covers both bounds. [`Viewpoint::to_directions`] covers cones of
 //! directions.
 
-use super::{Frame, Vec3};
-use fearless_simd::{Level, dispatch};
+use super::{Frame, Vec3, simd_level};
+use fearless_simd::dispatch;
 
 /// Number of clusters per group.
 pub const LANES: usize = 8;
@@ -160,7 +160,7 @@ impl Viewpoint {
 
     /// Computes [`local_direction`](Self::local_direction) for eight directions.
     pub fn local_directions(&self, w: &[Lanes; 3]) -> [Lanes; 3] {
-        dispatch!(Level::new(), _ => self.local_lanes(w))
+        dispatch!(simd_level(), _ => self.local_lanes(w))
     }
 
     #[inline(always)]
@@ -183,7 +183,7 @@ impl Viewpoint {
     /// world-space box, if that box is empty, if coordinates exceed 10¹⁵, or if distances are below
     /// 10⁻¹⁵.
     pub fn to_positions(&self, lo: &[Lanes; 3], hi: &[Lanes; 3]) -> DirectionBoxes {
-        dispatch!(Level::new(), _ => self.position_boxes(lo, hi))
+        dispatch!(simd_level(), _ => self.position_boxes(lo, hi))
     }
 
     #[inline(always)]
@@ -208,7 +208,7 @@ impl Viewpoint {
     /// cone, the component along that frame axis lies between cos(α + θ) and cos(α − θ), unless the
     /// cone contains the frame axis or its negative.
     pub fn to_directions(&self, axis: &[Lanes; 3], cos_angle: &Lanes) -> DirectionBoxes {
-        dispatch!(Level::new(), _ => self.direction_boxes(axis, cos_angle))
+        dispatch!(simd_level(), _ => self.direction_boxes(axis, cos_angle))
     }
 
     #[inline(always)]

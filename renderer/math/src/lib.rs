@@ -29,6 +29,7 @@ mod frame;
 mod prefetch;
 mod ray;
 pub mod sampling;
+mod simd;
 pub mod spectrum;
 mod transform;
 
@@ -40,4 +41,5 @@ pub use frame::Frame;
 pub use glam::{Vec2, Vec3, vec2, vec3};
 pub use prefetch::prefetch;
 pub use ray::Ray;
+pub use simd::{limit_simd_level, simd_level};
 pub use transform::Transform;

@@ -44,7 +44,8 @@ impl InputFiles {
     /// Records the content of a file.
     pub fn add(&mut self, path: &Path, content: &[u8]) {
         let name = path.strip_prefix(&self.folder).unwrap_or(path);
-        self.files.insert((name.to_string_lossy().into_owned(), blake3::hash(content).into()));
+        let hash = blake3::Hasher::new().update_rayon(content).finalize();
+        self.files.insert((name.to_string_lossy().into_owned(), hash.into()));
         self.paths.insert(path.into());
     }
 

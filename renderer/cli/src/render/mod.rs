@@ -29,6 +29,7 @@ use job::{RenderJob, Rendered};
 pub use layers::{AvailableLayers, LayerName, film_layers, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::integrator;
+use lightbound::limit_simd;
 use lightbound::render::RenderOptions;
 use lightbound::settings::{ColourSpace, MethodName, ShadowTerminator};
 use lightbound_image::Crop;
@@ -232,8 +233,8 @@ pub struct Args {
     #[arg(long, value_parser = choice::<AccelKind>(), default_value = "auto", help_heading = "Work")]
     pub accel: AccelKind,
 
-    /// Instruction set of compiled shaders, which does not affect pixels [default: the best of this
-    /// machine]
+    /// Instruction set, which does not affect pixels [default: the best of this machine; `avx2` does
+    /// not use AVX-512]
     #[arg(long, value_name = "TARGET", value_parser = target_parser(), help_heading = "Work")]
     pub target: Option<Target>,
 
@@ -459,6 +460,9 @@ fn render_scene(
 fn prepare(args: &Args) -> Result<usize, Error> {
     if let Some(target) = args.target.filter(|target| !target.is_available()) {
         return Err(unavailable(target));
+    }
+    if let Some(target) = args.target {
+        limit_simd(target);
     }
     let threads = args.threads.map_or_else(all_threads, usize::from);
     // This pool loads the scene, and builds acceleration structures and light trees.

@@ -153,14 +153,23 @@ fn quiet_prints_nothing() {
 fn targets_give_equal_images() {
     let dir = SceneDir::new();
     let available = || Target::ALL.into_iter().filter(|target| target.is_available());
-    let images: Vec<_> = available()
-        .map(|target| {
-            let channels = dir.channels(&["--target", target.name(), "--stats", "s.json"]);
+    let lightcuts = |args: &[&'static str]| [&["--integrator", "lightcuts"], args].concat();
+    for args in [
+        vec![],
+        vec!["--light-sampling", "material-tree"],
+        vec!["--bsdf-sampling", "bounds"],
+        vec!["--integrator", "ambientocclusion"],
+        lightcuts(&[]),
+        lightcuts(&["--mode", "stochastic", "--light-paths", "100"]),
+        lightcuts(&["--gather", "4"]),
+    ] {
+        let best = dir.channels(&args);
+        for target in available() {
+            let of_target = ["--target", target.name(), "--stats", "s.json"];
+            assert!(dir.channels(&[&args[..], &of_target].concat()) == best, "{args:?} {target}");
             assert_eq!(stats(&dir.path("s.json"))["shader_target"], target.name());
-            channels
-        })
-        .collect();
-    assert!(images.iter().all(|image| *image == images[0]));
+        }
+    }
     for target in Target::ALL.into_iter().filter(|target| !target.is_available()) {
         let failed = dir.render(&["--target", target.name()]).assert().code(2);
         failed.stderr(contains(target.name()).and(contains("--target interpreter")));

@@ -16,7 +16,7 @@ use super::triangles::{RayFrame, TriangleBlock};
 use super::{Accel, builder, nearest_accepted, to_local};
 use crate::geometry::{Geometry, Hit, Shape, ShapeHit};
 use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{Aabb, Ray};
+use lightbound_math::{Aabb, Ray, simd_level};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Builtin {
     /// Traces a batch of rays in packets. Returns `false`, without tracing, if single rays are
     /// faster.
     fn trace_batch(&self, rays: &[Ray], query: impl PacketQuery) -> bool {
-        match Level::new() {
+        match simd_level() {
             _ if rays.len() < MIN_PACKET_RAYS || self.world.triangles.nodes.is_empty() => {
                 return false;
             }
@@ -425,7 +425,7 @@ impl Builtin {
         let tmax = if hit.t < ray.tmax { hit.t.next_up() } else { ray.tmax };
         let segment = Ray { tmax, ..*ray };
         let mut report_hit = |candidate| update_nearest(candidate, &mut hit);
-        dispatch!(Level::new(), simd => self.trace(simd, &segment, &mut report_hit));
+        dispatch!(simd_level(), simd => self.trace(simd, &segment, &mut report_hit));
         hit
     }
 }
@@ -457,7 +457,7 @@ impl Accel for Builtin {
             blocked = true;
             f32::NEG_INFINITY
         };
-        dispatch!(Level::new(), simd => self.trace(simd, ray, &mut report_hit));
+        dispatch!(simd_level(), simd => self.trace(simd, ray, &mut report_hit));
         blocked
     }
 

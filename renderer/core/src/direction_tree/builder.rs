@@ -21,9 +21,10 @@ use super::cells::{DirectionCell, DirectionDomain, LEVELS};
 use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};
 use super::tree::{DirectionTree, Node};
 use crate::material::ShaderBinding;
-use fearless_simd::{Level, dispatch};
+use fearless_simd::dispatch;
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes, greater};
+use lightbound_math::simd_level;
 use std::collections::BinaryHeap;
 
 /// Fraction of samples that follow upper bounds.
@@ -197,7 +198,7 @@ impl<'a> AdaptiveBuilder<'a> {
         // Upper bound on the mean over a cell if energy is conserved.
         let max_mean = domain.density(1.0, Vec3::Z) / (domain.width() * area);
         let (errors, trust) = dispatch!(
-            Level::new(),
+            simd_level(),
             _ => uncertainties(&mut estimates, area, max_mean, upper, trust)
         );
         let (parent, mut sum) = (self.nodes.len(), 0.0);

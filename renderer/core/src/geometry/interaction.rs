@@ -6,8 +6,8 @@
 use super::mesh::{DEFAULT_UVS, NO_NORMALS, TriangleVertices};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
 use crate::texture::Lookup;
-use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Ray, Vec3};
+use fearless_simd::{Simd, dispatch};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Frame, Ray, Vec3, simd_level};
 
 /// A surface hit by a ray, with the direction to the ray's origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +84,7 @@ impl Geometry {
                 _ => scalar_lanes |= 1 << lane,
             }
         }
-        let nan_lanes = dispatch!(Level::new(), simd => compute(simd, input, output));
+        let nan_lanes = dispatch!(simd_level(), simd => compute(simd, input, output));
         let scalar_lanes = scalar_lanes | nan_lanes;
         if scalar_lanes != 0 {
             for (lane, (hit, ray)) in hits.enumerate() {
@@ -96,23 +96,22 @@ impl Geometry {
     }
 }
 
-impl TriangleColumns {
-    /// No triangles.
-    pub const EMPTY: TriangleColumns = TriangleColumns {
-        p: [Columns::ZERO; 3],
-        n: [Columns::splat(NO_NORMALS[0].to_array()); 3],
-        uv: [
-            Columns::splat(DEFAULT_UVS[0].to_array()),
-            Columns::splat(DEFAULT_UVS[1].to_array()),
-            Columns::splat(DEFAULT_UVS[2].to_array()),
-        ],
-        has_normals: false,
-        has_uvs: false,
-        signs: Columns::ZERO,
-        weights: Columns::ZERO,
-        d: Columns::ZERO,
-    };
+impl Default for TriangleColumns {
+    fn default() -> TriangleColumns {
+        TriangleColumns {
+            p: [Columns::ZERO; 3],
+            n: [Columns::splat(NO_NORMALS[0].to_array()); 3],
+            uv: DEFAULT_UVS.map(|uv| Columns::splat(uv.to_array())),
+            has_normals: false,
+            has_uvs: false,
+            signs: Columns::ZERO,
+            weights: Columns::ZERO,
+            d: Columns::ZERO,
+        }
+    }
+}
 
+impl TriangleColumns {
     #[inline(always)]
     fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, normal_sign: f32, d: Vec3) {
         // Values of two branches would meet in memory.
@@ -316,7 +315,7 @@ mod tests {
         // Groups with hits of one target, and mixed groups; some do not fill all lanes.
         let mut mixed = hits.clone();
         mixed.sort_by_key(|(hit, _)| (hit.u.to_bits(), hit.primitive));
-        let (mut input, mut output) = (TriangleColumns::EMPTY, InteractionColumns::default());
+        let (mut input, mut output) = (TriangleColumns::default(), InteractionColumns::default());
         let groups = hits.chunks(70).flat_map(|hits| hits.chunks(COLUMN_LEN));
         for hits in groups.chain([&hits[..0], &hits[..1]]).chain(mixed.chunks(COLUMN_LEN)) {
             let pairs = hits.iter().map(|(hit, ray)| (hit, ray));

@@ -8,8 +8,8 @@ use super::area::{AreaLight, EmitterSample, SurfaceEmission};
 use super::disk_light::DiskLight;
 use super::triangle_light::TriangleLight;
 use crate::geometry::InteractionColumns;
-use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2, Vec3};
+use fearless_simd::{Simd, dispatch};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2, Vec3, simd_level};
 
 /// A shape whose samples are computed in columns.
 pub(super) trait ColumnEmitter: Sized {
@@ -149,7 +149,7 @@ fn sample_kind<E: ColumnEmitter>(
     }
     let is_alone = lights.lanes == active;
     let to = if is_alone { &mut *samples } else { &mut *own };
-    dispatch!(Level::new(), simd => lights.sample(simd, points, u, probability, to));
+    dispatch!(simd_level(), simd => lights.sample(simd, points, u, probability, to));
     if !is_alone {
         let lanes = (0..COLUMN_LEN).filter(|lane| lights.lanes >> lane & 1 != 0);
         lanes.for_each(|lane| samples.copy_lane(lane, own));

@@ -8,9 +8,9 @@
 use super::environment::{Environment, EnvironmentImage, EnvironmentKind, EnvironmentPart};
 use super::{Light, LightColumns};
 use crate::geometry::InteractionColumns;
-use fearless_simd::{Level, Simd, dispatch};
+use fearless_simd::{Simd, dispatch};
 use lightbound_math::sampling::warp::UNIFORM_SPHERE_PDF;
-use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2, simd_level};
 
 /// Radiance and densities of an environment light for a group of directions; see
 /// [`Environment::lookup_columns`].
@@ -95,7 +95,7 @@ impl Environment {
             };
         };
         let (mut indices, mut areas_per_sr) = ([0; COLUMN_LEN], [0.0; COLUMN_LEN]);
-        dispatch!(Level::new(), simd => {
+        dispatch!(simd_level(), simd => {
             locate_columns(simd, image, wi, &mut indices, &mut areas_per_sr)
         });
         let mut columns = EnvironmentColumns { radiance: Columns::ZERO, pdf: areas_per_sr };
@@ -119,7 +119,7 @@ impl EnvironmentImage {
         samples: &mut LightColumns,
     ) {
         let mut texels = [0; COLUMN_LEN];
-        dispatch!(Level::new(), simd => sample_directions(
+        dispatch!(simd_level(), simd => sample_directions(
             simd, self, points, (&squares, &densities), probability, samples, &mut texels
         ));
         for (lane, index) in texels.into_iter().enumerate() {

@@ -9,9 +9,10 @@ use super::point::{
     omni_light, virtual_light,
 };
 use crate::light::FAR_OFFSET_ULPS;
-use fearless_simd::{Level, dispatch};
+use fearless_simd::dispatch;
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{Lanes, lane_vector};
+use lightbound_math::simd_level;
 use std::mem::discriminant;
 
 /// Incident light of up to [`WIDTH`] points; see [`super::IncidentLight`].
@@ -97,7 +98,7 @@ impl IncidentColumns {
             columns.offset[lane] = point.offset;
         }
         let far = FAR_OFFSET_ULPS * x.abs().max_element();
-        dispatch!(Level::new(), _ => self.set_columns(&columns, x, far, &light));
+        dispatch!(simd_level(), _ => self.set_columns(&columns, x, far, &light));
         self.is_lit[points.len()..].fill(false);
     }
 

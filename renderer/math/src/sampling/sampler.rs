@@ -18,8 +18,8 @@
 //! machine.
 
 use super::{hash, unit_float};
-use crate::{COLUMN_LEN, Columns};
-use fearless_simd::{Level, Simd, dispatch};
+use crate::{COLUMN_LEN, Columns, simd_level};
+use fearless_simd::{Simd, dispatch};
 use sobol_burley::parts::{self, Int4};
 use std::sync::LazyLock;
 
@@ -96,10 +96,10 @@ impl Sampler {
     pub fn get4_columns(&self, keys: &[PathKey; COLUMN_LEN], set: u32, out: &mut Columns<4>) {
         match self.kind {
             SamplerKind::Sobol => {
-                dispatch!(Level::new(), simd => sobol_columns(simd, self.tables, keys, set, out));
+                dispatch!(simd_level(), simd => sobol_columns(simd, self.tables, keys, set, out));
             }
             SamplerKind::Independent => {
-                dispatch!(Level::new(), simd => independent_columns(simd, self.seed, keys, set, out));
+                dispatch!(simd_level(), simd => independent_columns(simd, self.seed, keys, set, out));
             }
         }
     }

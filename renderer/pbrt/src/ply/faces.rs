@@ -2,7 +2,9 @@
 
 use super::body::{Body, skip_property};
 use super::header::{Element, PlyFormat, Property, PropertyType, ScalarType};
+use super::vertices::MIN_RECORDS;
 use super::{PlyErrorKind, PlyMesh};
+use rayon::prelude::*;
 
 /// Reads all faces into `mesh`.
 pub(super) fn read_faces(
@@ -60,11 +62,12 @@ fn read_faces_binary(
     count: u64,
     before: usize,
     after: usize,
-    index: impl Fn([u8; 4]) -> u32,
+    index: impl Fn([u8; 4]) -> u32 + Sync,
     mesh: &mut PlyMesh,
 ) -> Result<(), PlyErrorKind> {
+    let triangles = read_triangles(body, count as usize, before, after, &index, mesh);
     let mut corners = Vec::new();
-    for _ in 0..count {
+    for _ in triangles as u64..count {
         let n = body.take(before + 1, "faces")?[before];
         let items = body.take(4 * n as usize + after, "faces")?;
         let items = items.as_chunks().0;
@@ -90,12 +93,39 @@ fn push_face(mesh: &mut PlyMesh, corners: &[u32]) {
     }
 }
 
+/// Reads triangles in parallel up to the first chunk that contains other faces; returns their
+/// number.
+fn read_triangles(
+    body: &mut Body,
+    count: usize,
+    before: usize,
+    after: usize,
+    index: impl Fn([u8; 4]) -> u32 + Sync,
+    mesh: &mut PlyMesh,
+) -> usize {
+    let size = before + 1 + 3 * size_of::<u32>() + after;
+    let rest = &body.data[body.pos..];
+    let count = count.min(rest.len() / size);
+    let is_triangle = |face: &[u8]| face[before] == 3;
+    let other = rest[..count * size]
+        .par_chunks(MIN_RECORDS * size)
+        .position_first(|chunk| !chunk.chunks(size).all(is_triangle));
+    let len = other.map_or(count, |chunk| chunk * MIN_RECORDS);
+    let faces = rest[..len * size].par_chunks_exact(size).with_min_len(MIN_RECORDS);
+    mesh.triangles.par_extend(faces.map(|face| {
+        let (corners, _) = face[before + 1..].as_chunks();
+        [index(corners[0]), index(corners[1]), index(corners[2])]
+    }));
+    body.pos += len * size;
+    len
+}
+
 /// Checks that all indices are below the number of vertices. The binary reader turns negative
 /// indices into 2³¹ and above.
 pub(super) fn check_indices(mesh: &PlyMesh) -> Result<(), PlyErrorKind> {
     let vertices = mesh.positions.len();
     let largest = |face: &[u32]| face.iter().copied().max().unwrap_or(0);
-    let max_triangle = mesh.triangles.iter().map(|t| largest(t)).max().unwrap_or(0);
+    let max_triangle = mesh.triangles.par_iter().map(|t| largest(t)).max().unwrap_or(0);
     let max = mesh.quads.iter().map(|q| largest(q)).max().unwrap_or(0).max(max_triangle);
     if (max as usize) < vertices {
         return Ok(());

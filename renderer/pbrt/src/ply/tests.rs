@@ -1,4 +1,5 @@
 use super::header::{PlyFormat, ScalarType};
+use super::vertices::MIN_RECORDS;
 use super::*;
 use std::io::Write;
 
@@ -115,6 +116,42 @@ fn truncated_files_are_rejected() {
                 parse_file(&data[..length]).is_err() || length >= min_length,
                 "{format:?} {length}"
             );
+        }
+    }
+}
+
+#[test]
+fn large_meshes_are_read_in_chunks() {
+    const COUNT: usize = 2 * MIN_RECORDS + 100;
+    let vertices: Vec<[f32; 3]> = (0..COUNT as u32).map(|i| [i as f32, 1.0, -2.0]).collect();
+    for quads in [&[][..], &[5], &[2 * MIN_RECORDS], &[0, MIN_RECORDS, COUNT - 1]] {
+        let mut data = format!(
+            "ply\nformat binary_little_endian 1.0\nelement vertex {COUNT}\nproperty float x\n\
+             property float y\nproperty float z\nelement face {COUNT}\n\
+             property list uchar int vertex_indices\nproperty uchar flag\nend_header\n"
+        )
+        .into_bytes();
+        data.extend(vertices.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+        let mut expected = PlyMesh {
+            positions: vertices.iter().copied().map(Vec3::from).collect(),
+            ..PlyMesh::default()
+        };
+        for face in 0..COUNT {
+            let [a, b, c] = [0, 1, 2].map(|k| ((face + 7 * k) % COUNT) as u32);
+            data.push(if quads.contains(&face) { 4 } else { 3 });
+            data.extend([a, b, c].iter().flat_map(|i| i.to_le_bytes()));
+            if quads.contains(&face) {
+                data.extend([0; 4]);
+                expected.quads.push([a, b, 0, c]);
+            } else {
+                expected.triangles.push([a, b, c]);
+            }
+            data.push(3);
+        }
+        assert!(parse_file(&data).unwrap() == expected, "{quads:?}");
+        for length in [data.len() - 1, data.len() - 14 * 100, data.len() - 14 * 101] {
+            let error = error_message(&data[..length]);
+            assert!(error.contains("the file is truncated"), "{error}");
         }
     }
 }

@@ -5,10 +5,14 @@ use super::body::{Body, skip_property};
 use super::header::{Element, PlyFormat, PropertyType, ScalarType};
 use super::{PlyErrorKind, PlyMesh};
 use lightbound_math::{Vec2, Vec3};
+use rayon::prelude::*;
 
 /// Property names of texture coordinates, in pbrt's order of precedence.
 const UV_NAMES: [[&str; 2]; 4] =
     [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
+
+/// Minimum number of records for each task of a parallel loop.
+pub(super) const MIN_RECORDS: usize = 1 << 14;
 
 /// Reads all vertices into `mesh`.
 pub(super) fn read_vertices(
@@ -44,7 +48,7 @@ pub(super) fn read_vertices(
             mesh.tangents = vector.map(|t| Vec3::from(t).extend(1.0)).collect();
             if let Some(sign) = sign {
                 let signs = column(records, stride, [fields[sign]], format);
-                mesh.tangents.iter_mut().zip(signs).for_each(|(t, [sign])| t.w = sign);
+                mesh.tangents.par_iter_mut().zip(signs).for_each(|(t, [sign])| t.w = sign);
             }
         }
         for target in &mut columns {
@@ -75,15 +79,15 @@ pub(super) fn read_vertices(
     Ok(())
 }
 
-/// Decodes `N` fields of each record as floats.
+/// Decodes `N` fields of each record as floats, in parallel.
 fn column<const N: usize>(
     records: &[u8],
     stride: usize,
     fields: [(usize, ScalarType); N],
     format: PlyFormat,
-) -> impl Iterator<Item = [f32; N]> + '_ {
+) -> impl IndexedParallelIterator<Item = [f32; N]> + '_ {
     let is_native = format == PlyFormat::Little && fields.iter().all(|f| f.1 == ScalarType::F32);
-    records.chunks_exact(stride).map(move |record| {
+    records.par_chunks_exact(stride).with_min_len(MIN_RECORDS).map(move |record| {
         fields.map(|(offset, ty)| match record[offset..].first_chunk() {
             Some(&bytes) if is_native => f32::from_le_bytes(bytes),
             _ => ty.decode(&record[offset..], format) as f32,

@@ -17,8 +17,8 @@ mod density;
 mod spatial_tree;
 
 use density::{Histogram, UNIFORM_SHARES, UnitSquareDensity, held_out_moments};
-use fearless_simd::{Level, dispatch};
-use lightbound_math::{COLUMN_LEN, Column, Columns};
+use fearless_simd::dispatch;
+use lightbound_math::{COLUMN_LEN, Column, Columns, simd_level};
 use std::ops::Range;
 
 pub(super) use density::BinIndex;
@@ -97,7 +97,7 @@ impl Guide {
     /// densities.
     pub fn sample(&self, cells: &[u32; COLUMN_LEN], u: &mut Columns<2>) -> Column {
         let densities = |lane: usize| &self.densities[cells[lane] as usize];
-        dispatch!(Level::new(), simd => density::sample_columns(simd, densities, u))
+        dispatch!(simd_level(), simd => density::sample_columns(simd, densities, u))
     }
 }
 
@@ -126,6 +126,7 @@ fn uniform_share(moments: &[[f64; UNIFORM_SHARES.len()]]) -> (f32, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fearless_simd::Level;
     use lightbound_math::sampling::{hash, unit_float};
 
     fn random(seed: u32, index: u32) -> f32 {

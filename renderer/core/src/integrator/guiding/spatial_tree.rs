@@ -1,8 +1,8 @@
 //! A k-d tree over positions and normals.
 
 use super::TrainingSample;
-use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{COLUMN_LEN, Columns};
+use fearless_simd::{Simd, dispatch};
+use lightbound_math::{COLUMN_LEN, Columns, simd_level};
 use std::ops::Range;
 
 /// Number of axes: three of the position and three of the normal.
@@ -64,7 +64,7 @@ impl SpatialTree {
 
     /// Returns the cells of points.
     pub fn find_cells(&self, points: &Columns<GUIDE_AXES>) -> [u32; COLUMN_LEN] {
-        dispatch!(Level::new(), simd => self.find_cell_columns(simd, points))
+        dispatch!(simd_level(), simd => self.find_cell_columns(simd, points))
     }
 
     #[inline(always)]
@@ -145,6 +145,7 @@ fn extents(samples: &[TrainingSample]) -> [f32; GUIDE_AXES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fearless_simd::Level;
     use lightbound_math::sampling::{hash, unit_float};
 
     /// Returns samples with the axes that `point` computes from six random numbers.

@@ -19,9 +19,10 @@
 
 use crate::light_tree::{LightKind, Node, RgbLanes};
 use fearless_simd::prelude::*;
-use fearless_simd::{Level, Simd, dispatch, f32x8};
+use fearless_simd::{Simd, dispatch, f32x8};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::Lanes;
+use lightbound_math::simd_level;
 use std::f32::consts::{PI, TAU};
 
 /// Slack for rounding errors of cosines, 2⁻¹⁵.
@@ -88,7 +89,7 @@ impl ReceiverPoint {
         node: &Node,
         magnitude: &RgbLanes,
     ) -> (GeometricFactors, Lanes) {
-        dispatch!(Level::new(), simd => self.importance_simd(simd, kind, node, magnitude))
+        dispatch!(simd_level(), simd => self.importance_simd(simd, kind, node, magnitude))
     }
 
     #[inline(always)]

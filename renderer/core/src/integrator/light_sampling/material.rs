@@ -30,9 +30,9 @@ use crate::light_tree::{Child, LightKind, LightTree, Node, RgbLanes, WIDTH};
 use crate::material::ShaderBinding;
 use crate::settings::BoundMode;
 use fearless_simd::prelude::*;
-use fearless_simd::{Level, Simd, dispatch};
+use fearless_simd::{Simd, dispatch};
 use lightbound_math::direction_box::{Lanes, greater};
-use lightbound_math::{DirectionBoxes, Vec3, Viewpoint};
+use lightbound_math::{DirectionBoxes, Vec3, Viewpoint, simd_level};
 
 /// Maximum albedo of nearly all materials. It limits the mean of s over a solid angle.
 const MAX_ALBEDO: f32 = 1.0;
@@ -197,9 +197,9 @@ impl WeightEvaluator<'_> {
             return reflected;
         }
         let Probes(probes) = probes;
-        dispatch!(Level::new(), simd => self.place_probes(simd, context, index, factors, probes));
+        dispatch!(simd_level(), simd => self.place_probes(simd, context, index, factors, probes));
         self.bounds.evaluate_groups(probes.len());
-        let sums = dispatch!(Level::new(), simd => self.sum(simd, tree, probes));
+        let sums = dispatch!(simd_level(), simd => self.sum(simd, tree, probes));
         if max_solid_angle(factors) < NARROW_SOLID_ANGLE
             || probes.iter().all(|probe| max_solid_angle(&probe.factors) < NARROW_SOLID_ANGLE)
         {
@@ -216,7 +216,7 @@ impl WeightEvaluator<'_> {
         let weights = (&*tree.magnitude(index), factors);
         let both_sides = lobe.both_sides;
         dispatch!(
-            Level::new(),
+            simd_level(),
             simd => with_bounds(simd, &sums, &upper, &boxes, both_sides, weights)
         )
     }
@@ -401,7 +401,7 @@ fn max_solid_angle(factors: &GeometricFactors) -> f32 {
 /// Returns the [local](Viewpoint::local_direction) direction to the centre of each child of a node,
 /// or +z if it is undefined.
 pub fn center_directions(view: &Viewpoint, kind: LightKind, node: &Node) -> [Lanes; 3] {
-    dispatch!(Level::new(), simd => local_directions(simd, view, kind, node, [0.0; 3]))
+    dispatch!(simd_level(), simd => local_directions(simd, view, kind, node, [0.0; 3]))
 }
 
 impl Lobe {

@@ -12,10 +12,10 @@ use crate::light_tree::{
 };
 use crate::medium::{ChannelWeights, Medium, MediumInterface, Walk};
 use crate::scene::Scene;
-use fearless_simd::{Level, dispatch};
+use fearless_simd::dispatch;
 use lightbound_math::direction_box::{Lanes, lane_vector};
 use lightbound_math::sampling::{RandomStream, hash, luminance};
-use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, vec3};
+use lightbound_math::{Aabb, Ray, Vec3, Viewpoint, simd_level, vec3};
 use std::time::Instant;
 
 /// A shading point.
@@ -185,7 +185,7 @@ impl<'a> Lighting<'a> {
         }
         let mut bounds = [0.0; WIDTH];
         let factors = (factors, &transmittance);
-        dispatch!(Level::new(), _ => product_lanes(factors, weight, s, magnitude, &mut bounds));
+        dispatch!(simd_level(), _ => product_lanes(factors, weight, s, magnitude, &mut bounds));
         bounds[node.len()..].fill(0.0);
         bounds
     }

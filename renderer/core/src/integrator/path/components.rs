@@ -33,7 +33,8 @@ impl Wavefront<'_> {
     /// Adds the pending contributions with unoccluded shadow rays.
     pub(super) fn collect_components(&mut self) {
         let Some(components) = self.samples.components_mut() else { return };
-        let pending = self.pending.iter().zip(&self.pending_components).zip(&self.blocked);
+        let pending =
+            self.shadows.pending.iter().zip(&self.shadows.components).zip(&self.shadows.blocked);
         for ((pending, of_light), _) in pending.filter(|(_, blocked)| !**blocked) {
             components.add(&Contribution {
                 sample: pending.sample,
@@ -43,7 +44,7 @@ impl Wavefront<'_> {
                 light_group: of_light.light_group,
             });
         }
-        self.pending_components.clear();
+        self.shadows.components.clear();
     }
 
     /// Returns whether the film stores components by the lobes of this scattering event.

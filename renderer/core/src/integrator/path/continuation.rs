@@ -10,8 +10,8 @@ use crate::integrator::lane_set::LaneSet;
 use crate::integrator::shading::{BsdfColumns, PreparedBatch, SampledBatch, eta_ratio};
 use crate::material::Specular;
 use crate::texture::Lookup;
-use fearless_simd::{Level, Simd, dispatch};
-use lightbound_math::{COLUMN_LEN, Column, Columns, Ray, Vec3};
+use fearless_simd::{Simd, dispatch};
+use lightbound_math::{COLUMN_LEN, Column, Columns, Ray, Vec3, simd_level};
 
 /// Sampled directions of a group.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl VertexGroup<'_> {
     /// densities without the guide, since the guide's is known for sampled directions only. This
     /// costs little: weights of any densities sum to 1.
     fn shader_samples(&self, wi: &Columns<3>, bsdf: &BsdfColumns, out: &mut BsdfSamples) {
-        dispatch!(Level::new(), simd => self.shader_sample_columns(simd, wi, bsdf, out));
+        dispatch!(simd_level(), simd => self.shader_sample_columns(simd, wi, bsdf, out));
         out.lanes = out.lanes.and(self.active);
     }
 
@@ -119,7 +119,7 @@ impl VertexGroup<'_> {
     /// Computes the paths' throughput and next rays after BSDF sampling, and applies Russian
     /// roulette.
     fn continue_paths(&self, samples: &BsdfSamples, roulette: Roulette, out: &mut Continuations) {
-        dispatch!(Level::new(), simd => self.continue_columns(simd, samples, roulette, out));
+        dispatch!(simd_level(), simd => self.continue_columns(simd, samples, roulette, out));
         out.nan = out.nan.and(samples.lanes);
         out.lanes = out.lanes.and(samples.lanes).and_not(out.nan);
     }
@@ -179,12 +179,12 @@ impl<'a> Wavefront<'a> {
         }
         let branches = if depth == 0 && self.continuation_limit > 0 { self.branches } else { 1 };
         if branches > 1 {
-            let groups = &mut self.groups[..self.group_count];
-            groups.iter_mut().for_each(|group| group.divide_throughput(branches));
+            let groups = self.vertices.used_groups_mut().iter_mut();
+            groups.for_each(|group| group.divide_throughput(branches));
         }
         for branch in 0..branches {
             if branch > 0 {
-                for group in &mut self.groups[..self.group_count] {
+                for group in self.vertices.used_groups_mut() {
                     group.begin_branch(&self.samples.sampler, 2 * depth + 2);
                 }
                 self.set_directions(&mut batch, guide);
@@ -194,7 +194,7 @@ impl<'a> Wavefront<'a> {
             if self.stores_lobes_of(depth) {
                 sampled.evaluate_specular();
             }
-            for group in 0..self.group_count {
+            for group in 0..self.vertices.group_count {
                 self.sample_bsdf(group, Some(&sampled), depth, records_albedo);
             }
             batch = sampled.into_prepared();
@@ -208,19 +208,19 @@ impl<'a> Wavefront<'a> {
     ) -> PreparedBatch<'b, 'a> {
         self.set_directions(&mut batch, None);
         let sampled = batch.sample();
-        for group in 0..self.group_count {
-            let dispersion = self.groups[group].dispersion;
+        for group in 0..self.vertices.group_count {
+            let dispersion = self.vertices.groups[group].dispersion;
             self.sample_directions(group, Some(&sampled));
             self.record_albedo(group);
             // The path has not selected a wavelength yet.
-            self.groups[group].dispersion = dispersion;
+            self.vertices.groups[group].dispersion = dispersion;
         }
         sampled.into_prepared()
     }
 
     /// Sets the random numbers for directions in a batch.
     fn set_directions(&mut self, batch: &mut PreparedBatch<'_, 'a>, guide: Option<&Guide>) {
-        for (index, group) in self.groups[..self.group_count].iter_mut().enumerate() {
+        for (index, group) in self.vertices.used_groups_mut().iter_mut().enumerate() {
             group.set_direction_u(guide);
             batch.set_directions(index, group.active, &group.direction_u);
         }
@@ -229,8 +229,9 @@ impl<'a> Wavefront<'a> {
     /// Returns the guide, if paths continue from vertices of a scattering event. It guides
     /// scattering at surfaces only.
     pub(super) fn guide_at(&self, depth: u32) -> Option<&'a Guide> {
-        let is_guided = self.vertex_kind == VertexKind::Surface && depth < self.continuation_limit;
-        self.guide.filter(|_| is_guided)
+        let is_guided =
+            self.vertices.kind == VertexKind::Surface && depth < self.continuation_limit;
+        self.trained.and_then(|trained| trained.guide.as_ref()).filter(|_| is_guided)
     }
 
     /// Samples the next rays of a group. `batch` holds the directions sampled by the shader, if the
@@ -254,11 +255,12 @@ impl<'a> Wavefront<'a> {
     /// Samples the directions of a group.
     pub(super) fn sample_directions(&mut self, group: usize, batch: Option<&SampledBatch<'_, 'a>>) {
         let has_soft_terminator = self.has_soft_terminator();
-        let (vertices, samples) = (&mut self.groups[group], &mut self.bsdf_samples);
+        let (vertices, samples) =
+            (&mut self.vertices.groups[group], &mut self.buffers.bsdf_samples);
         match batch {
             Some(batch) => {
-                batch.directions(group, &mut self.wi, &mut self.bsdf);
-                vertices.shader_samples(&self.wi, &self.bsdf, samples);
+                batch.directions(group, &mut self.buffers.wi, &mut self.buffers.bsdf);
+                vertices.shader_samples(&self.buffers.wi, &self.buffers.bsdf, samples);
                 if has_soft_terminator {
                     samples.soften(vertices);
                 }
@@ -278,7 +280,7 @@ impl<'a> Wavefront<'a> {
 
     /// Records the albedo of a group, from the sampled directions.
     pub(super) fn record_albedo(&mut self, group: usize) {
-        let (vertices, samples) = (&self.groups[group], &self.bsdf_samples);
+        let (vertices, samples) = (&self.vertices.groups[group], &self.buffers.bsdf_samples);
         for lane in vertices.active.iter() {
             let (weight, eta): (Vec3, f32) = (samples.weight.get(lane), samples.eta[lane]);
             *self.samples.albedo_mut(vertices.feature_index[lane]) =
@@ -293,19 +295,20 @@ impl<'a> Wavefront<'a> {
         batch: Option<&SampledBatch<'_, 'a>>,
         depth: u32,
     ) {
-        let (vertices, samples) = (&self.groups[group], &self.bsdf_samples);
+        let (vertices, samples) = (&self.vertices.groups[group], &self.buffers.bsdf_samples);
         // The training has cells of surfaces with a shader only.
-        let is_trained =
-            self.roulette.is_some() && self.vertex_kind == VertexKind::Surface && batch.is_some();
-        let roulette = Roulette::new(self.vertex_kind, depth, is_trained);
-        vertices.continue_paths(samples, roulette, &mut self.continuations);
-        let Continuations { lanes, nan, throughput, eta_scale, o, d } = &self.continuations;
+        let is_trained = self.roulette().is_some()
+            && self.vertices.kind == VertexKind::Surface
+            && batch.is_some();
+        let roulette = Roulette::new(self.vertices.kind, depth, is_trained);
+        vertices.continue_paths(samples, roulette, &mut self.buffers.continuations);
+        let Continuations { lanes, nan, throughput, eta_scale, o, d } = &self.buffers.continuations;
         for lane in nan.iter() {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
             self.samples.add(vertices.sample[lane], throughput.get(lane));
         }
         if let Some(recorder) = &mut self.recorder {
-            if self.vertex_kind == VertexKind::Surface {
+            if self.vertices.kind == VertexKind::Surface {
                 let points = vertices.cell_points();
                 for lane in lanes.iter().filter(|&lane| samples.pdf[lane] > 0.0) {
                     recorder.add(TrainingVertex {
@@ -340,9 +343,9 @@ impl<'a> Wavefront<'a> {
                     Some(diffuse) => *diffuse,
                     // Delta distributions are specular.
                     None if samples.pdf[lane] == 0.0 => Vec3::ZERO,
-                    None if self.vertex_kind == VertexKind::Collision => Vec3::ONE,
+                    None if self.vertices.kind == VertexKind::Collision => Vec3::ONE,
                     None => batch.map_or(Vec3::ZERO, |batch| {
-                        batch.diffuse_share(group, lane, self.bsdf.s.get(lane))
+                        batch.diffuse_share(group, lane, self.buffers.bsdf.s.get(lane))
                     }),
                 }
             }));
@@ -362,7 +365,8 @@ impl<'a> Wavefront<'a> {
         if self.columns.previous_vertices {
             for lane in lanes.iter() {
                 let row = group * COLUMN_LEN + lane;
-                let (first, receiver) = (next.previous_parameters.len(), self.receivers[row]);
+                let (first, receiver) =
+                    (next.previous_parameters.len(), self.vertices.receivers[row]);
                 // Delta distributions need no light density and thus no material parameters.
                 if let (Some(batch), Some(_), true) =
                     (batch, &receiver.lobe, samples.pdf[lane] > 0.0)
@@ -382,6 +386,7 @@ mod tests {
     use super::*;
     use crate::integrator::fault::Faults;
     use crate::integrator::path::next_event::DirectLight;
+    use fearless_simd::Level;
     use lightbound_math::sampling::{hash, unit_float};
     use lightbound_math::{Frame, vec3};
     use lightbound_shader::SurfaceSides;
@@ -458,14 +463,14 @@ mod tests {
     fn stages_do_not_depend_on_the_simd_level() {
         for seed in 0..50 {
             let baseline = dispatch!(Level::baseline(), simd => results(simd, seed));
-            let best = dispatch!(Level::new(), simd => results(simd, seed));
+            let best = dispatch!(simd_level(), simd => results(simd, seed));
             assert_eq!(baseline, best);
         }
     }
 
     #[test]
     fn nan_densities_are_recorded_and_zero_densities_end_paths() {
-        let (lanes, _) = dispatch!(Level::new(), simd => results(simd, 3));
+        let (lanes, _) = dispatch!(simd_level(), simd => results(simd, 3));
         let [lit, direct, samples, next, nan] = lanes[..] else { panic!("five sets") };
         assert!(!lit.contains(6) && !direct.contains(6) && direct.and_not(lit).is_empty());
         assert!(!samples.contains(2) && samples.contains(9) && nan.contains(9));

@@ -160,20 +160,21 @@ impl<'a> Wavefront<'a> {
             let random = RandomStream::new(sampler, key, SHADOW_SETS.wrapping_add(depth));
             Walk::new(ray, medium, ChannelWeights::new(Vec3::ONE, densities), random)
         };
-        let (shadow_rays, blocked) = (&mut self.shadow_rays, &mut self.blocked);
+        let (shadow_rays, blocked) = (&mut self.shadows.rays, &mut self.shadows.blocked);
         for Walk { index, weights, .. } in
             rays.track_shadow_rays(self.scene, shadow_rays, blocked, start)
         {
             let shadow = *index as usize;
             let pdf_ratio = shadows[shadow].pdf_ratio * mean(weights.delta);
-            self.pending[shadow].radiance *= weights.value * power_heuristic(1.0, pdf_ratio);
+            self.shadows.pending[shadow].radiance *=
+                weights.value * power_heuristic(1.0, pdf_ratio);
         }
         shadows.clear();
     }
 
     /// Loads paths into a group, with their collisions.
     pub(super) fn load_collisions(&mut self, group: usize, paths: &[u32]) {
-        let vertices = &mut self.groups[group];
+        let vertices = &mut self.vertices.groups[group];
         vertices.load(&self.paths, paths);
         for (lane, &path) in paths.iter().enumerate() {
             if let Some(collision) = self.media.collision(path as usize) {
@@ -192,7 +193,7 @@ impl<'a> Wavefront<'a> {
         depth: u32,
     ) {
         let (scene, sampler) = (self.scene, &self.samples.sampler);
-        let vertices = &mut self.groups[group];
+        let vertices = &mut self.vertices.groups[group];
         vertices.set_wo(SurfaceSides::Both);
         sampler.get4_columns(&vertices.key, 2 * depth + 1, &mut vertices.light_u);
         sampler.get4_columns(&vertices.key, 2 * depth + 2, &mut vertices.bsdf_u);
@@ -211,7 +212,7 @@ impl<'a> Wavefront<'a> {
                 || [p + scene.geometry.origin.as_vec3(), medium.transform.inverse().point(p)],
             );
             if self.light_picker.depends_on_point() {
-                self.receivers.push(receiver(
+                self.vertices.receivers.push(receiver(
                     &self.light_picker,
                     Some(batch.binding()),
                     Some(&medium.phase),

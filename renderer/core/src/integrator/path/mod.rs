@@ -36,24 +36,23 @@ mod media_channels;
 mod next_event;
 mod paths;
 mod roulette;
+mod shader_order;
 mod shadow_roulette;
 mod surfaces;
 mod training;
 mod vertex;
 
-use self::components::PendingComponents;
 use self::continuation::{BsdfSamples, Continuations};
 use self::media::PathMedia;
 use self::media_channels::MediaSampleCounts;
-use self::next_event::{DirectLight, PendingContribution};
+use self::next_event::{DirectLight, ShadowQueue};
 use self::paths::{OptionalColumns, Paths};
 use self::roulette::TrainedRoulette;
-use self::shadow_roulette::ShadowRoulette;
+use self::shader_order::{MISS, Rank, ShaderOrder, ShaderRanks};
 use self::training::{Trained, TrainingRecorder};
 use self::vertex::VertexGroup;
 use super::directions::{DirectionPicker, DirectionSampling};
 use super::fault::Faults;
-use super::guiding::{Guide, SpatialTree};
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
 use super::medium_rays::has_media;
 use super::mix::resolve_mix;
@@ -69,7 +68,7 @@ use crate::medium::Medium;
 use crate::render::RenderOptions;
 use crate::scene::Scene;
 use crate::settings::{Guiding, LightSampling, PathSettings, RenderSettings, ShadowTerminator};
-use lightbound_math::{COLUMN_LEN, Columns, Ray, Vec2, Vec3};
+use lightbound_math::{COLUMN_LEN, Columns, Vec2, Vec3};
 use lightbound_shader::Target;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -132,40 +131,51 @@ struct Wavefront<'a> {
     next: Paths,
     columns: OptionalColumns,
     has_bump_maps: bool,
-    /// Words of the material parameters of the current vertex.
-    scratch: Vec<u32>,
     light_picker: LightPicker<'a>,
-    shadow_rays: Vec<Ray>,
-    pending: Vec<PendingContribution>,
-    /// As long as `pending` if the film stores components, else empty.
-    pending_components: Vec<PendingComponents>,
+    shadows: ShadowQueue,
     hits: Vec<Hit>,
-    blocked: Vec<bool>,
     /// Rays through media.
     media: PathMedia<'a>,
     /// Counts of each sample, if the film stores them.
     media_counts: Vec<MediaSampleCounts>,
-    /// Rank of the shader of each material, from 1; [`MIXED`] for mixed materials. Misses have
-    /// rank 0.
-    ranks: Vec<u32>,
-    /// The shader of each rank. The phase functions of media follow those of surfaces.
-    shaders: Vec<Option<u32>>,
-    /// First rank of phase functions, and the rank of each medium.
-    first_phase: u32,
-    phase_ranks: Vec<u32>,
-    /// Indices of the hits sorted by rank, the rank of each hit, and the start of each rank.
-    order: Vec<u32>,
-    keys: Vec<u32>,
-    starts: Vec<u32>,
-    /// The vertices of a batch: the first `group_count` groups.
+    shader_ranks: ShaderRanks,
+    shader_order: ShaderOrder,
+    vertices: VertexBatch<'a>,
+    buffers: StageBuffers,
+    trained: Option<&'a Trained>,
+    /// Inverse brightness of the pixel of each sample, if Russian roulette is trained.
+    inverse_brightness: Vec<f32>,
+    /// Number of continuations of each path at its first vertex.
+    branches: u32,
+    /// Records paths for the training.
+    recorder: Option<TrainingRecorder>,
+    faults: Faults,
+}
+
+/// The vertices of a shading batch.
+struct VertexBatch<'a> {
+    kind: VertexKind,
+    /// The first `group_count` groups are in use.
     groups: Vec<VertexGroup<'a>>,
     group_count: usize,
-    /// What the vertices of the batch are.
-    vertex_kind: VertexKind,
     /// Receivers of the vertices; empty if light densities do not depend on the point.
     receivers: Vec<Receiver>,
-    /// Buffers of the stages.
-    hit_triangles: TriangleColumns,
+}
+
+impl<'a> VertexBatch<'a> {
+    fn used_groups(&self) -> &[VertexGroup<'a>] {
+        &self.groups[..self.group_count]
+    }
+
+    fn used_groups_mut(&mut self) -> &mut [VertexGroup<'a>] {
+        &mut self.groups[..self.group_count]
+    }
+}
+
+/// Buffers of the stages that shade a batch.
+#[derive(Default)]
+struct StageBuffers {
+    triangles: TriangleColumns,
     area_lights: AreaLightColumns,
     light_samples: LightColumns,
     direct_light: DirectLight,
@@ -174,19 +184,8 @@ struct Wavefront<'a> {
     bsdf: BsdfColumns,
     bsdf_samples: BsdfSamples,
     continuations: Continuations,
-    /// Cells of the guide and of Russian roulette.
-    cell_tree: Option<&'a SpatialTree>,
-    guide: Option<&'a Guide>,
-    roulette: Option<&'a TrainedRoulette>,
-    /// Russian roulette of shadow rays.
-    shadow_roulette: Option<ShadowRoulette>,
-    /// Inverse brightness of the pixel of each sample, if Russian roulette is trained.
-    inverse_brightness: Vec<f32>,
-    /// Number of continuations of each path at its first vertex.
-    branches: u32,
-    /// Records paths for the training.
-    recorder: Option<TrainingRecorder>,
-    faults: Faults,
+    /// Words of the material parameters of a vertex.
+    parameters: Vec<u32>,
 }
 
 /// What path vertices are.
@@ -201,9 +200,6 @@ enum VertexKind {
 /// Maximum number of groups in a shading batch: enough to amortise the calls of shaders, but not
 /// more than fit in the L1 cache.
 const MAX_GROUPS: usize = 4;
-
-/// Rank of mixed materials.
-const MIXED: u32 = u32::MAX;
 
 impl Integrator for PathTracer {
     fn name(&self) -> &'static str {
@@ -324,12 +320,12 @@ impl Worker for PathWorker<'_> {
             if let Some(recorder) = wavefront.recorder.as_mut().filter(|_| depth == 0) {
                 recorder.set_emitted(&wavefront.samples);
             }
-            counts.shadow_rays += wavefront.shadow_rays.len() as u64;
+            counts.shadow_rays += wavefront.shadows.rays.len() as u64;
             if wavefront.columns.media {
                 wavefront.track_shadow_rays();
             } else {
-                let Wavefront { scene, shadow_rays, blocked, .. } = wavefront;
-                scene.accel.occluded_batch(shadow_rays, blocked);
+                let ShadowQueue { rays, blocked, .. } = &mut wavefront.shadows;
+                wavefront.scene.accel.occluded_batch(rays, blocked);
             }
             wavefront.collect_light();
             if let Some(recorder) = &mut wavefront.recorder {
@@ -364,34 +360,6 @@ impl<'a> Wavefront<'a> {
         trained: Option<&'a Trained>,
         faults: Faults,
     ) -> Wavefront<'a> {
-        let shader = |material: &Material| match material {
-            Material::Surface { scattering: Some(instance), .. } => Some(instance.shader),
-            _ => None,
-        };
-        let mut shaders: Vec<Option<u32>> = scene.materials.iter().map(shader).collect();
-        shaders.sort_unstable();
-        shaders.dedup();
-        // Rank 0 is that of misses.
-        shaders.insert(0, None);
-        let rank = |material: &Material| match material {
-            Material::Mix { .. } => MIXED,
-            Material::Surface { .. } | Material::Interface => {
-                let position = shaders[1..].binary_search(&shader(material));
-                position.expect("the list has all shaders") as u32 + 1
-            }
-        };
-        let ranks = scene.materials.iter().map(rank).collect();
-        let first_phase = shaders.len() as u32;
-        let phase = |medium: &Medium| Some(medium.phase.shader);
-        let mut phases: Vec<_> = scene.media.iter().map(phase).collect();
-        phases.sort_unstable();
-        phases.dedup();
-        let rank = |medium| {
-            let position = phases.binary_search(&phase(medium));
-            first_phase + position.expect("the list has all phase functions") as u32
-        };
-        let phase_ranks = scene.media.iter().map(rank).collect();
-        shaders.extend(phases);
         let columns = OptionalColumns {
             dispersion: scene.materials.iter().any(Material::disperses),
             media: has_media(scene),
@@ -416,43 +384,31 @@ impl<'a> Wavefront<'a> {
             next: Paths::default(),
             columns,
             has_bump_maps,
-            scratch: Vec::new(),
             light_picker,
-            shadow_rays: Vec::new(),
-            pending: Vec::new(),
-            pending_components: Vec::new(),
+            shadows: ShadowQueue::default(),
             hits: Vec::new(),
-            blocked: Vec::new(),
             media: PathMedia::new(scene),
             media_counts: Vec::new(),
-            ranks,
-            shaders,
-            first_phase,
-            phase_ranks,
-            order: Vec::new(),
-            keys: Vec::new(),
-            starts: Vec::new(),
-            groups: (0..MAX_GROUPS).map(|_| VertexGroup::default()).collect(),
-            group_count: 0,
-            vertex_kind: VertexKind::Surface,
-            receivers: Vec::new(),
-            hit_triangles: TriangleColumns::EMPTY,
-            area_lights: AreaLightColumns::default(),
-            light_samples: LightColumns::default(),
-            direct_light: DirectLight::default(),
-            wi: Columns::ZERO,
-            bsdf: BsdfColumns::default(),
-            bsdf_samples: BsdfSamples::default(),
-            continuations: Continuations::default(),
-            cell_tree: trained.and_then(|trained| trained.cell_tree.as_ref()),
-            guide: trained.and_then(|trained| trained.guide.as_ref()),
-            roulette: trained.and_then(|trained| trained.roulette.as_ref()),
-            shadow_roulette: trained.and_then(|trained| trained.shadow_roulette),
+            shader_ranks: ShaderRanks::new(scene),
+            shader_order: ShaderOrder::default(),
+            vertices: VertexBatch {
+                kind: VertexKind::Surface,
+                groups: (0..MAX_GROUPS).map(|_| VertexGroup::default()).collect(),
+                group_count: 0,
+                receivers: Vec::new(),
+            },
+            buffers: StageBuffers::default(),
+            trained,
             inverse_brightness: Vec::new(),
             branches: trained.map_or(1, |trained| trained.branches),
             recorder: None,
             faults,
         }
+    }
+
+    /// Returns the trained Russian roulette of paths.
+    fn roulette(&self) -> Option<&'a TrainedRoulette> {
+        self.trained.and_then(|trained| trained.roulette.as_ref())
     }
 
     /// Returns whether the BSDF of shaders is multiplied by the factor of soft shadow terminators.
@@ -468,7 +424,7 @@ impl<'a> Wavefront<'a> {
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             paths.push_camera_ray(ray, sample, key, medium, columns);
         });
-        if let Some(roulette) = self.roulette {
+        if let Some(roulette) = self.roulette() {
             self.inverse_brightness.clear();
             let inverse = |sample: &Sample| roulette.inverse_brightness(sample.x, sample.y);
             self.inverse_brightness.extend(self.samples.iter().map(inverse));
@@ -478,85 +434,64 @@ impl<'a> Wavefront<'a> {
         }
     }
 
-    /// Sorts the hits and collisions by shader, with misses first (counting sort). Paths that have
-    /// ended are last.
+    /// Sorts the paths by the shaders of the hits and collisions.
     fn sort_by_shader(&mut self, depth: u32) {
-        let ended = self.shaders.len() as u32;
-        let rank = |path: usize, hit: &Hit, ray: &Ray, key| {
-            if self.columns.media {
-                if self.paths.throughput(path) == Vec3::ZERO {
-                    return ended;
-                }
-                if let Some(collision) = self.media.collision(path) {
-                    return self.phase_ranks[collision.medium as usize];
-                }
+        let mut order = std::mem::take(&mut self.shader_order);
+        let ranks = (0..self.paths.rays.len()).map(|path| self.rank(path, depth));
+        order.sort(ranks, self.shader_ranks.of_ended());
+        self.shader_order = order;
+    }
+
+    /// Returns the rank of a path.
+    #[inline(always)]
+    fn rank(&self, path: usize, depth: u32) -> Rank {
+        let ranks = &self.shader_ranks;
+        if self.columns.media {
+            if self.paths.throughput(path) == Vec3::ZERO {
+                return ranks.of_ended();
             }
-            if hit.is_miss() {
-                return 0;
+            if let Some(collision) = self.media.collision(path) {
+                return ranks.of_medium(collision.medium);
             }
-            let primitive = &self.scene.geometry.primitives[hit.primitive as usize];
-            match self.ranks[primitive.material as usize] {
-                MIXED => {
-                    let [mut lobe_u, ..] = self.samples.sampler.get4(key, 2 * depth + 2);
-                    self.ranks[resolve_mix(self.scene, hit, ray.d, &mut lobe_u) as usize]
-                }
-                rank => rank,
-            }
-        };
-        self.starts.clear();
-        self.starts.resize(self.shaders.len() + 2, 0);
-        self.keys.clear();
-        let paths = self.paths.rays.iter().zip(&self.paths.key);
-        self.keys.extend(self.hits.iter().zip(paths).enumerate().map(
-            |(path, (hit, (ray, &key)))| {
-                let rank = rank(path, hit, ray, key);
-                self.starts[rank as usize + 1] += 1;
-                rank
-            },
-        ));
-        for k in 1..self.starts.len() {
-            self.starts[k] += self.starts[k - 1];
         }
-        self.order.clear();
-        self.order.resize(self.keys.len(), 0);
-        for (i, &key) in self.keys.iter().enumerate() {
-            let slot = &mut self.starts[key as usize];
-            self.order[*slot as usize] = i as u32;
-            *slot += 1;
+        let hit = &self.hits[path];
+        if hit.is_miss() {
+            return MISS;
         }
+        let primitive = &self.scene.geometry.primitives[hit.primitive as usize];
+        ranks.of_material(primitive.material).unwrap_or_else(|| {
+            let [mut lobe_u, ..] = self.samples.sampler.get4(self.paths.key[path], 2 * depth + 2);
+            let d = self.paths.rays[path].d;
+            let material = resolve_mix(self.scene, hit, d, &mut lobe_u);
+            ranks.of_material(material).expect("the resolved material is not a mix")
+        })
     }
 
     /// Adds the emission and direct light at all hits, and samples the next ray of each path.
     /// `features` are the denoiser features to record.
     fn shade(&mut self, shading: &mut ShadingBuffers<'a>, depth: u32, features: FeatureLayers) {
-        let order = std::mem::take(&mut self.order);
-        let misses = self.starts[0] as usize;
-        self.add_environment_light(&order[..misses]);
-        let mut rest = &order[misses..];
-        while let Some(&first) = rest.first() {
-            let rank = self.keys[first as usize];
-            let Some(&shader) = self.shaders.get(rank as usize) else { break };
-            // The sort left the end of each rank in `starts`.
-            let end = self.starts[rank as usize] as usize - (order.len() - rest.len());
-            let (same_shader, after) = rest.split_at(end);
-            self.vertex_kind =
-                if rank < self.first_phase { VertexKind::Surface } else { VertexKind::Collision };
+        let order = std::mem::take(&mut self.shader_order);
+        self.add_environment_light(order.paths(MISS));
+        for rank in self.shader_ranks.of_vertices() {
+            let is_collision = self.shader_ranks.is_collision(rank);
+            self.vertices.kind =
+                if is_collision { VertexKind::Collision } else { VertexKind::Surface };
+            let shader = self.shader_ranks.shader(rank);
             let binding = shader.map(|shader| &self.scene.shaders[shader as usize]);
             if depth == self.max_depth && features.is_empty() {
-                self.shade_last(same_shader);
+                self.shade_last(order.paths(rank));
             } else {
-                for paths in same_shader.chunks(MAX_GROUPS * COLUMN_LEN) {
+                for paths in order.paths(rank).chunks(MAX_GROUPS * COLUMN_LEN) {
                     self.shade_batch(shading, binding, paths, depth, features);
                 }
             }
-            rest = after;
         }
-        self.order = order;
+        self.shader_order = order;
     }
 
     /// Adds the emission that paths hit at their last vertices.
     fn shade_last(&mut self, paths: &[u32]) {
-        if self.vertex_kind == VertexKind::Collision {
+        if self.vertices.kind == VertexKind::Collision {
             return;
         }
         let geometry = &self.scene.geometry;
@@ -586,9 +521,9 @@ impl<'a> Wavefront<'a> {
         depth: u32,
         features: FeatureLayers,
     ) {
-        self.receivers.clear();
-        self.group_count = paths.len().div_ceil(COLUMN_LEN);
-        let is_collision = self.vertex_kind == VertexKind::Collision;
+        self.vertices.receivers.clear();
+        self.vertices.group_count = paths.len().div_ceil(COLUMN_LEN);
+        let is_collision = self.vertices.kind == VertexKind::Collision;
         // Collisions have no denoiser features.
         let features = if is_collision { FeatureLayers::NONE } else { features };
         for (group, paths) in paths.chunks(COLUMN_LEN).enumerate() {
@@ -602,7 +537,7 @@ impl<'a> Wavefront<'a> {
             return;
         }
         let mut batch = binding.map(|binding| shading.begin(binding, paths.len()));
-        for group in 0..self.group_count {
+        for group in 0..self.vertices.group_count {
             match &mut batch {
                 Some(batch) if is_collision => self.prepare_collisions(group, batch, depth),
                 _ => self.prepare_vertices(group, batch.as_mut(), depth),
@@ -611,14 +546,14 @@ impl<'a> Wavefront<'a> {
         let is_last_event = depth >= self.continuation_limit && !features.albedo;
         let Some(batch) = batch else {
             if !is_last_event {
-                (0..self.group_count)
+                (0..self.vertices.group_count)
                     .for_each(|group| self.sample_bsdf(group, None, depth, features.albedo));
             }
             return;
         };
         let mut batch = batch.set_up();
         if depth < self.max_depth {
-            (0..self.group_count).for_each(|group| self.sample_lights(group, &mut batch));
+            (0..self.vertices.group_count).for_each(|group| self.sample_lights(group, &mut batch));
             if batch.is_lit() {
                 if self.stores_lobes_of(depth) {
                     batch.evaluate_specular();

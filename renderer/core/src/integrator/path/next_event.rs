@@ -15,15 +15,26 @@ use crate::integrator::light_sampling::{
 use crate::integrator::shading::{BsdfColumns, EvaluatedBatch, PreparedBatch};
 use crate::integrator::shadow_terminator::soft_factor;
 use crate::material::{ShaderBinding, ShaderInstance};
-use fearless_simd::{Level, Simd, dispatch};
+use fearless_simd::{Simd, dispatch};
 use lightbound_math::sampling::{hash, power_heuristic, unit_float};
-use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec2, Vec3, Viewpoint, vec2};
+use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec2, Vec3, Viewpoint, simd_level, vec2};
 use lightbound_shader::{ShaderKind, SurfaceSides};
 
 /// A light contribution, before its shadow ray is traced.
 pub(super) struct PendingContribution {
     pub sample: u32,
     pub radiance: Vec3,
+}
+
+/// The shadow rays of a scattering event, one for each contribution.
+#[derive(Default)]
+pub(super) struct ShadowQueue {
+    pub rays: Vec<Ray>,
+    pub pending: Vec<PendingContribution>,
+    /// As long as `pending` if the film stores components, else empty.
+    pub components: Vec<PendingComponents>,
+    /// Whether each ray is blocked, once they are traced.
+    pub blocked: Vec<bool>,
 }
 
 /// The previous vertex of a path. Light densities depend on it.
@@ -79,7 +90,7 @@ impl VertexGroup<'_> {
         faults: Faults,
         wi: &mut Columns<3>,
     ) -> LaneSet {
-        dispatch!(Level::new(), simd => self.finish_light_columns(simd, sides, faults, wi))
+        dispatch!(simd_level(), simd => self.finish_light_columns(simd, sides, faults, wi))
     }
 
     #[inline(always)]
@@ -109,7 +120,7 @@ impl VertexGroup<'_> {
     /// Computes direct light by next-event estimation, with MIS weights against BSDF sampling, unless
     /// there are media, which affect them. `bsdf` are the values for the light samples.
     fn direct_light(&self, bsdf: &BsdfColumns, has_media: bool, out: &mut DirectLight) {
-        dispatch!(Level::new(), simd => self.direct_light_columns(simd, bsdf, has_media, out));
+        dispatch!(simd_level(), simd => self.direct_light_columns(simd, bsdf, has_media, out));
     }
 
     #[inline(always)]
@@ -169,7 +180,7 @@ impl DirectLight {
             *inverse = inverse_brightness[sample as usize];
         }
         let mut survival = [1.0; COLUMN_LEN];
-        dispatch!(Level::new(), simd => {
+        dispatch!(simd_level(), simd => {
             roulette.survival_columns(simd, &self.radiance, &inverse, &mut survival);
         });
         let is_uncertain = survival.map(|survival| survival < 1.0);
@@ -201,21 +212,21 @@ impl<'a> Wavefront<'a> {
     /// Samples a light for each active vertex of a group.
     pub(super) fn sample_lights(&mut self, group: usize, batch: &mut PreparedBatch<'_, 'a>) {
         let stores_components = self.samples.stores_components();
-        let vertices = &mut self.groups[group];
+        let vertices = &mut self.vertices.groups[group];
         let [pick, u, v, pick_low] = &vertices.light_u.0;
         (vertices.light.pdf, vertices.light.delta) = ([0.0; COLUMN_LEN], 0);
         let mut probability = [0.0; COLUMN_LEN];
         let mut environment = None;
-        self.area_lights.clear();
+        self.buffers.area_lights.clear();
         let mut parts = [None; COLUMN_LEN];
         for lane in vertices.active.iter() {
             let row = group * COLUMN_LEN + lane;
-            if let Some(receiver) = self.receivers.get(row) {
-                self.scratch.clear();
+            if let Some(receiver) = self.vertices.receivers.get(row) {
+                self.buffers.parameters.clear();
                 if receiver.lobe.is_some() {
-                    self.scratch.extend(batch.parameters(row));
+                    self.buffers.parameters.extend(batch.parameters(row));
                 }
-                self.light_picker.set_shading_point(receiver, &self.scratch);
+                self.light_picker.set_shading_point(receiver, &self.buffers.parameters);
             }
             let pick = [pick[lane], pick_low[lane]];
             let Some(choice) = self.light_picker.pick(pick) else { continue };
@@ -224,7 +235,9 @@ impl<'a> Wavefront<'a> {
                 vertices.light_group[lane] = self.scene.lights.groups().of(choice.light);
             }
             let area_light = self.light_picker.area_light(&choice);
-            if area_light.is_some_and(|(light, front)| self.area_lights.set(lane, light, front)) {
+            if area_light
+                .is_some_and(|(light, front)| self.buffers.area_lights.set(lane, light, front))
+            {
                 continue;
             }
             if let Some((light, part)) = self.light_picker.environment(&choice) {
@@ -246,52 +259,63 @@ impl<'a> Wavefront<'a> {
         let (surface, u) = (&vertices.surface, Columns([*u, *v]));
         // Other lanes get density 0, since their probabilities are 0.
         let active = vertices.active.bits();
-        self.area_lights.sample(surface, &u, &probability, active, &mut vertices.light);
+        self.buffers.area_lights.sample(surface, &u, &probability, active, &mut vertices.light);
         if let Some((light, lanes)) = environment {
-            let samples = &mut self.light_samples;
+            let samples = &mut self.buffers.light_samples;
             if parts.iter().any(Option::is_some) {
                 light.sample_part_columns(&parts, surface, &u, &probability, samples);
             } else {
                 light.sample_columns(surface, &u, &probability, samples);
             }
-            lanes.iter().for_each(|lane| vertices.light.copy_lane(lane, &self.light_samples));
+            lanes
+                .iter()
+                .for_each(|lane| vertices.light.copy_lane(lane, &self.buffers.light_samples));
         }
         let sides = batch.binding().program.sides;
-        let lanes = vertices.finish_light_samples(sides, self.faults, &mut self.wi);
-        batch.set_lights(group, lanes, &self.wi, &vertices.wo);
+        let lanes = vertices.finish_light_samples(sides, self.faults, &mut self.buffers.wi);
+        batch.set_lights(group, lanes, &self.buffers.wi, &vertices.wo);
     }
 
     /// Adds direct light by next-event estimation.
     pub(super) fn add_direct_light(&mut self, batch: &EvaluatedBatch<'_, 'a>) {
-        for (g, group) in self.groups[..self.group_count].iter().enumerate() {
-            batch.values(g, &mut self.bsdf);
-            group.direct_light(&self.bsdf, self.columns.media, &mut self.direct_light);
+        for (g, group) in self.vertices.used_groups().iter().enumerate() {
+            batch.values(g, &mut self.buffers.bsdf);
+            group.direct_light(
+                &self.buffers.bsdf,
+                self.columns.media,
+                &mut self.buffers.direct_light,
+            );
             if self.has_soft_terminator() {
-                self.direct_light.soften(group);
+                self.buffers.direct_light.soften(group);
             }
             if let Some(recorder) = &mut self.recorder {
-                let DirectLight { lanes, radiance, .. } = &self.direct_light;
+                let DirectLight { lanes, radiance, .. } = &self.buffers.direct_light;
                 for lane in lanes.iter() {
                     recorder.add_shadow_ray(group.sample[lane], radiance.get(lane));
                 }
             }
-            if let Some(roulette) = self.shadow_roulette {
+            if let Some(roulette) = self.trained.and_then(|trained| trained.shadow_roulette) {
                 let brightness = &self.inverse_brightness;
-                self.direct_light.play_roulette(group, roulette, self.depth, brightness);
+                self.buffers.direct_light.play_roulette(group, roulette, self.depth, brightness);
             }
-            let DirectLight { lanes, radiance, o, d } = &self.direct_light;
+            let DirectLight { lanes, radiance, o, d } = &self.buffers.direct_light;
             for lane in lanes.iter() {
                 let (o, d, tmax) = (o.get(lane), d.get(lane), group.light.shadow_tmax[lane]);
                 let time = self.paths.rays[group.path[lane] as usize].time;
-                self.shadow_rays.push(self.faults.shadow_ray(Ray { tmax, time, ..Ray::new(o, d) }));
+                self.shadows.rays.push(self.faults.shadow_ray(Ray {
+                    tmax,
+                    time,
+                    ..Ray::new(o, d)
+                }));
                 let (sample, radiance) = (group.sample[lane], radiance.get(lane));
-                self.pending.push(PendingContribution { sample, radiance });
+                self.shadows.pending.push(PendingContribution { sample, radiance });
             }
             if self.columns.media {
                 for lane in lanes.iter() {
                     let path = group.path[lane];
                     let is_delta = group.light.delta >> lane & 1 != 0;
-                    let bsdf_pdf = self.bsdf.pdf[lane] * (1.0 - group.specular_probability[lane]);
+                    let bsdf_pdf =
+                        self.buffers.bsdf.pdf[lane] * (1.0 - group.specular_probability[lane]);
                     let pdf_ratio = if is_delta { 0.0 } else { bsdf_pdf / group.light.pdf[lane] };
                     let medium = self.media.medium_from(
                         self.scene,
@@ -308,10 +332,10 @@ impl<'a> Wavefront<'a> {
                 {
                     Some(diffuse) => *diffuse,
                     None if !self.samples.stores_lobes() => Vec3::ZERO,
-                    None if self.vertex_kind == VertexKind::Collision => Vec3::ONE,
-                    None => batch.diffuse_share(g, lane, self.bsdf.s.get(lane)),
+                    None if self.vertices.kind == VertexKind::Collision => Vec3::ONE,
+                    None => batch.diffuse_share(g, lane, self.buffers.bsdf.s.get(lane)),
                 };
-                self.pending_components.extend(lanes.iter().map(|lane| PendingComponents {
+                self.shadows.components.extend(lanes.iter().map(|lane| PendingComponents {
                     diffuse: diffuse(lane),
                     light_group: group.light_group[lane],
                 }));
@@ -425,14 +449,16 @@ impl<'a> Wavefront<'a> {
             let arrives = |(p, &blocked): (&PendingContribution, &bool)| {
                 if blocked { Vec3::ZERO } else { p.radiance }
             };
-            recorder.set_shadow_rays(self.pending.iter().zip(&self.blocked).map(arrives));
+            recorder.set_shadow_rays(
+                self.shadows.pending.iter().zip(&self.shadows.blocked).map(arrives),
+            );
         }
-        for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
+        for (p, &blocked) in self.shadows.pending.iter().zip(&self.shadows.blocked) {
             if !blocked {
                 self.samples.add(p.sample, p.radiance);
             }
         }
-        self.pending.clear();
-        self.shadow_rays.clear();
+        self.shadows.pending.clear();
+        self.shadows.rays.clear();
     }
 }

@@ -21,15 +21,15 @@ impl<'a> Wavefront<'a> {
         depth: u32,
         features: FeatureLayers,
     ) {
-        let vertices = &mut self.groups[group];
+        let vertices = &mut self.vertices.groups[group];
         vertices.load(&self.paths, paths);
         let (hits, rays) = (&self.hits, &self.paths.rays);
         let pairs = paths.iter().map(|&path| (&hits[path as usize], &rays[path as usize]));
         let geometry = &self.scene.geometry;
-        geometry.interactions(pairs, &mut self.hit_triangles, &mut vertices.surface);
+        geometry.interactions(pairs, &mut self.buffers.triangles, &mut vertices.surface);
         for (lane, &path) in paths.iter().enumerate() {
             if let Some(light) = geometry.light(&self.hits[path as usize]) {
-                let surface = &self.groups[group].surface;
+                let surface = &self.vertices.groups[group].surface;
                 let (ng, uv) = (surface.ng.get(lane), surface.uv.get(lane));
                 self.add_emission(path as usize, light, ng, uv);
             }
@@ -38,7 +38,7 @@ impl<'a> Wavefront<'a> {
             self.apply_bump_maps(group, paths, depth);
         }
         if !features.is_empty() {
-            let vertices = &mut self.groups[group];
+            let vertices = &mut self.vertices.groups[group];
             for (lane, &path) in paths.iter().enumerate() {
                 let (sample, hit) = (vertices.sample[lane], &self.hits[path as usize]);
                 vertices.feature_index[lane] =
@@ -49,7 +49,7 @@ impl<'a> Wavefront<'a> {
 
     /// Replaces the shading frames of a group by those of bump maps.
     fn apply_bump_maps(&mut self, group: usize, paths: &[u32], depth: u32) {
-        let (scene, vertices) = (self.scene, &mut self.groups[group]);
+        let (scene, vertices) = (self.scene, &mut self.vertices.groups[group]);
         for (lane, &path) in paths.iter().enumerate() {
             let hit = &self.hits[path as usize];
             let [mut lobe_u, ..] = self.samples.sampler.get4(vertices.key[lane], 2 * depth + 2);
@@ -72,7 +72,11 @@ impl<'a> Wavefront<'a> {
     ) {
         let (scene, sampler) = (self.scene, &self.samples.sampler);
         let guide = self.guide_at(depth);
-        let vertices = &mut self.groups[group];
+        let tree = self.trained.and_then(|trained| trained.cell_tree.as_ref());
+        let plays_roulette =
+            depth < self.continuation_limit && TrainedRoulette::needs_scales(depth);
+        let roulette = self.roulette().filter(|_| plays_roulette);
+        let vertices = &mut self.vertices.groups[group];
         let binding = batch.as_deref().map(ShadingBatch::binding);
         let sides = binding.map_or(SurfaceSides::Both, |binding| binding.program.sides);
         vertices.set_wo(sides);
@@ -106,7 +110,7 @@ impl<'a> Wavefront<'a> {
                 );
             }
             if self.light_picker.depends_on_point() {
-                self.receivers.push(receiver(
+                self.vertices.receivers.push(receiver(
                     &self.light_picker,
                     binding,
                     instance,
@@ -117,10 +121,7 @@ impl<'a> Wavefront<'a> {
             }
         }
         if let Some(batch) = batch {
-            let continues = depth < self.continuation_limit;
-            let roulette =
-                self.roulette.filter(|_| continues && TrainedRoulette::needs_scales(depth));
-            if let (Some(tree), true) = (self.cell_tree, guide.is_some() || roulette.is_some()) {
+            if let (Some(tree), true) = (tree, guide.is_some() || roulette.is_some()) {
                 vertices.set_cells(tree);
             }
             if let Some(roulette) = roulette {

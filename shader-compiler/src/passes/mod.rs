@@ -71,7 +71,7 @@ fn is_straight_line(function: &Function) -> bool {
     function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_)))
 }
 
-fn has_loops(function: &Function) -> bool {
+pub(crate) fn has_loops(function: &Function) -> bool {
     let mut found = false;
     for_each_stmt(&function.body, &mut |stmt| found |= matches!(stmt, Stmt::Loop(_)));
     found

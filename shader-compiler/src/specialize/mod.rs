@@ -3,7 +3,8 @@
 //!
 //! Constants are substituted, and operations that the ranges of their operands decide are replaced:
 //! those with one possible result, minima and maxima with a known operand, and sums with 0. So
-//! code disappears whose result is multiplied by a weight of 0, if it is known to be finite.
+//! code disappears whose result is multiplied by a weight of 0, if it is known to be finite. Loops
+//! with a small number of iterations, now known, are unrolled.
 //!
 //! The specialized function has the same inputs and outputs, and the same results, bit by bit, but
 //! for signs of zeros. Where the sign of a zero makes a difference to other numbers, as in a
@@ -27,6 +28,7 @@ use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
 use crate::lift::Input;
+use crate::passes::{has_loops, unroll};
 use crate::relations::{self, OF_POINTS};
 
 /// Greatest number of times that a function is simplified.
@@ -44,7 +46,10 @@ pub fn specialize(function: &Function, inputs: &[Input], is_signed: &[bool]) -> 
     assert_eq!(is_signed.len(), function.outputs.len(), "there is a flag for each output");
     let mut function = substitute(function, inputs);
     for _ in 0..MAX_ROUNDS {
-        let simplified = simplify(&function, inputs, is_signed);
+        let mut simplified = simplify(&function, inputs, is_signed);
+        if has_loops(&simplified) {
+            simplified = unroll::run(&simplified, Rules::Exact);
+        }
         if simplified == function {
             break;
         }

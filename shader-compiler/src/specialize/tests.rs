@@ -2,7 +2,8 @@ use super::*;
 use crate::interpreter;
 use crate::ir::text::parse;
 use crate::random::Random;
-use crate::testing::{random, same};
+use crate::testing::{self, random, same};
+use crate::{Target, passes};
 
 fn input(bounds: Bounds) -> Input {
     Input { interval: false, bounds, axis: None, sorted: None }
@@ -54,6 +55,23 @@ fn ranges_decide_minima_maxima_and_branches() {
 }
 
 #[test]
+fn loops_with_few_iterations_are_unrolled() {
+    let powers = "%r = loop (%i: f32 = 0.0, %y: f32 = 1.0) {
+            %c = lt %i, w
+            while %c else %y
+            %z = mul %y, x
+            %t = add %z, 1.0
+            %k = add %i, 1.0
+            next %k, %t
+        }
+        return %r";
+    assert_eq!(specialized(powers, 0.0), "return 1.0");
+    let twice = "%0 = add x, 1.0 %1 = mul x, %0 %2 = add %1, 1.0 return %2";
+    assert_eq!(specialized(powers, 2.0), twice);
+    assert!(specialized(powers, 1000.0).contains("loop"));
+}
+
+#[test]
 fn signs_of_zeros_stay_where_they_matter() {
     // x · 0 is −0 for negative x, and then its reciprocal is −∞.
     let product = "%0 = mul w, x";
@@ -90,9 +108,10 @@ fn operations_that_decide_a_sign_or_a_nan_stay() {
     }
 }
 
-/// Checks that a function and its specialization return the same for random inputs within random
-/// bounds, but for signs of zeros. Returns whether the specialization is shorter.
-fn check(seed: u64, rows: usize) -> bool {
+/// Checks that a function and its specialization, also compiled for a target, return the same for
+/// random inputs within random bounds, but for signs of zeros. Returns whether the specialization is
+/// shorter.
+fn check(seed: u64, rows: usize, target: Target) -> bool {
     let function = random::function(seed, &random::Options::any(seed, false));
     let mut random = Random::new(seed ^ 0x5bec);
     let inputs: Vec<_> =
@@ -102,13 +121,11 @@ fn check(seed: u64, rows: usize) -> bool {
     let any: Vec<_> = function.inputs.iter().map(|port| input(Bounds::all(port.ty))).collect();
     let general = specialize(&function, &any, &is_signed);
     let limits = output_bounds(&function, &inputs);
-    let mut row = vec![0; inputs.len()];
-    for _ in 0..rows {
-        for (word, input) in std::iter::zip(&mut row, &inputs) {
-            *word = member(&mut random, &input.bounds);
-        }
+    let mut row = || inputs.iter().map(|input| member(&mut random, &input.bounds)).collect();
+    let rows: Vec<Vec<u32>> = (0..rows).map(|_| row()).collect();
+    for row in &rows {
         let run = |function| {
-            interpreter::run(function, &random::tables(), &row, 1 << 22).expect("loops terminate")
+            interpreter::run(function, &random::tables(), row, 1 << 22).expect("loops terminate")
         };
         let (expected, actual) = (run(&function), run(&special));
         let is_right = (0..expected.len()).all(|k| {
@@ -121,6 +138,8 @@ fn check(seed: u64, rows: usize) -> bool {
             "seed {seed}, {row:x?}: {expected:x?} became {actual:x?}, in {limits:?}\n{function}\n{special}"
         );
     }
+    testing::check(&special, &passes::lower(&special), target, &rows)
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{special}"));
     cost(&special) < cost(&general)
 }
 
@@ -169,14 +188,17 @@ fn member(random: &mut Random, bounds: &Bounds) -> u32 {
 
 #[test]
 fn random_functions_keep_their_results() {
-    let shorter = (0..600).filter(|&seed| check(seed, 40)).count();
+    let targets = testing::targets();
+    let check = |&seed: &u64| check(seed, 40, targets[seed as usize % targets.len()]);
+    let shorter = (0..600).filter(check).count();
     assert!(shorter > 200, "{shorter}");
 }
 
 #[test]
 #[ignore = "10⁷ evaluations, which take minutes: cargo test -p lightbound-shader --release --lib specialize -- --ignored"]
 fn many_random_functions_keep_their_results() {
+    let targets = testing::targets();
     for seed in 1000..26_000 {
-        check(seed, 400);
+        check(seed, 400, targets[seed as usize % targets.len()]);
     }
 }

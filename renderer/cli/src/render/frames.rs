@@ -184,6 +184,10 @@ fn output_name(option: &str, path: &Path, frames: usize) -> Result<FrameName, Er
         (frames == 1).then(|| FrameName { before, digits: None, after: String::new() })
     };
     FrameName::from_placeholder(path).or_else(single).ok_or_else(|| {
+        if path == Path::new("-") {
+            let message = format!("{option} `-` would mix all frames in one stream");
+            return Error::option(message, "name files, as in picture.####.exr");
+        }
         let file = path.with_extension("");
         let extension = path.extension().unwrap_or_default().display();
         Error::option(
@@ -272,6 +276,8 @@ mod tests {
         assert_eq!(path("o2.exr", 1).unwrap().path(7), Path::new("o2.exr"));
         let error = path("out/take2.exr", 9).unwrap_err();
         assert_eq!(error.to_string(), "-o `out/take2.exr` would be replaced by every frame");
+        let error = path("-", 9).unwrap_err();
+        assert_eq!(error.to_string(), "-o `-` would mix all frames in one stream");
     }
 
     #[test]

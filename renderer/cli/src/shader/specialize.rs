@@ -5,8 +5,8 @@ use super::values::{self, WordRange};
 use super::{Assignment, SourceArgs, output, parse_assignment};
 use crate::{Error, Exit};
 use clap::ValueEnum;
-use lightbound::material::ShaderProfile;
 use lightbound::material::parameters::format_table;
+use lightbound::material::{ShaderProfile, ZeroTests};
 use lightbound_shader::backend::MachineCode;
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges, parameter_bounds};
@@ -319,27 +319,30 @@ fn read_profile(path: &Path) -> Result<Profile<'_>, Error> {
 
 impl Profile<'_> {
     /// The functions s with density, and sampling, with tests for zero, and the fractions of the
-    /// cost that are expected.
+    /// cost that are expected; `None` if the tests did not save time when measured.
     fn versions(
         &self,
         specializer: &Specializer<'_>,
         known: &[Bounds],
         target: Target,
-    ) -> Result<[(Function, f64); 2], Error> {
+    ) -> Result<[(Function, Option<f64>); 2], Error> {
         let (functions, members) = specializer.functions("--profile", known)?;
         let candidates = functions.zero_candidates(&members);
-        let counts = self
+        let tests = self
             .profile
-            .counts(specializer.shader.name(), &functions, &candidates, target.lanes())
+            .zero_tests(specializer.shader.name(), &functions, &candidates, target.lanes())
             .map_err(|error| Error::Data {
                 message: format!("{}: {error}", self.path.display()),
                 help: "give the constants of a material of the profiled scene with --set, and the \
                        instruction set with --target"
                     .into(),
             })?;
-        let [evaluate, scatter] = counts.map(|counts| match candidates.versions(&counts) {
-            Some(Versions { function, expected_cost: [new, old], .. }) => (function, new / old),
-            None => (functions.evaluate.clone(), 1.0),
+        let [evaluate, scatter] = tests.map(|tests| match tests {
+            ZeroTests::Used(Versions { function, expected_cost: [new, old], .. }) => {
+                (function, Some(new / old))
+            }
+            ZeroTests::None => (functions.evaluate.clone(), Some(1.0)),
+            ZeroTests::Rejected => (functions.evaluate.clone(), None),
         });
         Ok([evaluate, (functions.scatter_with(&scatter.0), scatter.1)])
     }
@@ -353,7 +356,7 @@ fn table(
     isa: Isa,
     target: Target,
 ) -> Result<String, Error> {
-    let mut columns = Vec::new();
+    let (mut columns, mut rejected) = (Vec::new(), String::new());
     for (name, known) in steps {
         let start = Instant::now();
         let functions = specializer.all(known)?;
@@ -380,7 +383,10 @@ fn table(
             let start = Instant::now();
             let code = Code::compile(&passes::lower(&function), isa);
             *ms = 1e3 * (derivation + start.elapsed()).as_secs_f64();
-            *cost = Cost { cycles: cost.cycles * ratio, ..Cost::of(&code) };
+            *cost = Cost { cycles: cost.cycles * ratio.unwrap_or(1.0), ..Cost::of(&code) };
+            if ratio.is_none() {
+                rejected += &format!("\n{name} has no tests for zero: they did not save time.");
+            }
         }
         columns.push(("--profile", costs));
     }
@@ -403,7 +409,7 @@ fn table(
     }
     let lanes = target.lanes();
     Ok(format!(
-        "{}: code for {target} ×{lanes}\n\n{}",
+        "{}: code for {target} ×{lanes}\n\n{}{rejected}",
         specializer.shader.name(),
         format_table(&rows)
     ))

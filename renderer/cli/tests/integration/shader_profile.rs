@@ -3,6 +3,7 @@
 use crate::common::scene_dir::SceneDir;
 use crate::common::{assert_input_error, lightbound};
 use predicates::str::contains;
+use serde_json::Value;
 use std::fs;
 
 /// A phong material with a highlight in a small part of its texture, under a light.
@@ -70,6 +71,20 @@ fn unusable_profiles_are_refused() {
     );
 }
 
+/// Sets the measured time of phong with tests in `p.json`, relative to that without.
+fn set_time_ratio(dir: &SceneDir, ratio: f64) {
+    let path = dir.path("p.json");
+    let mut profile: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let shaders = profile["shaders"].as_array_mut().unwrap();
+    let is_phong = |entry: &&mut Value| entry["shader"] == "phong.wgsl";
+    let phong = shaders.iter_mut().find(is_phong).expect("the scene has it");
+    for kernel in ["evaluate", "scatter"] {
+        assert!(phong[kernel]["time_ratio"].is_f64(), "there are tests: {}", phong[kernel]);
+        phong[kernel]["time_ratio"] = ratio.into();
+    }
+    fs::write(path, profile.to_string()).unwrap();
+}
+
 #[test]
 fn stats_tell_what_a_profile_changed() {
     // The highlight is in so small a part that tests are expected to pay.
@@ -77,22 +92,14 @@ fn stats_tell_what_a_profile_changed() {
     dir.render(&["-o", "a.pfm", "--profile-shaders", "p.json", "--stats", "s.json"])
         .assert()
         .success();
-    let stats = |file: &str| -> serde_json::Value {
+    let stats = |file: &str| -> Value {
         serde_json::from_slice(&fs::read(dir.path(file)).unwrap()).unwrap()
     };
     assert!(stats("s.json")["shader_profile"].is_null());
     // Whether tests save time depends on the machine.
     for (ratio, tested, rejected) in [(0.5, 2, 0), (1.5, 0, 2)] {
-        let mut profile = stats("p.json");
-        let shaders = profile["shaders"].as_array_mut().unwrap();
-        let is_phong = |entry: &&mut serde_json::Value| entry["shader"] == "phong.wgsl";
-        let phong = shaders.iter_mut().find(is_phong).expect("the scene has it");
-        for kernel in ["evaluate", "scatter"] {
-            assert!(phong[kernel]["time_ratio"].is_f64(), "there are tests: {}", phong[kernel]);
-            phong[kernel]["time_ratio"] = ratio.into();
-        }
-        fs::write(dir.path("q.json"), profile.to_string()).unwrap();
-        dir.render(&["-o", "a.pfm", "--shader-profile", "q.json", "--stats", "s.json"])
+        set_time_ratio(&dir, ratio);
+        dir.render(&["-o", "a.pfm", "--shader-profile", "p.json", "--stats", "s.json"])
             .assert()
             .success();
         // The other two are those of the default material.
@@ -113,6 +120,7 @@ fn shader_specialize_shows_code_with_tests() {
         command.args(arguments).current_dir(dir.root());
         command
     };
+    set_time_ratio(&dir, 0.5);
     let constants = ["--set", "kd=0.4", "--set", "exponent=50"];
     let with_profile = [&constants[..], &["--profile", "p.json"]].concat();
     specialize(&with_profile).assert().success().stdout(contains("--profile"));
@@ -125,6 +133,11 @@ fn shader_specialize_shows_code_with_tests() {
             .map(|profile| ir(&[&["--of", function], profile].concat()));
         assert!(with.matches("= if ").count() > without.matches("= if ").count(), "{with}");
     }
+    set_time_ratio(&dir, 1.5);
+    let rejected = "\ns and density has no tests for zero: they did not save time.\nsample has no";
+    specialize(&with_profile).assert().success().stdout(contains(rejected));
+    let of_evaluate = ["--of", "evaluate"];
+    assert_eq!(ir(&[&of_evaluate[..], &["--profile", "p.json"]].concat()), ir(&of_evaluate));
     specialize(&[&with_profile[..], &["--stage", "ir"]].concat())
         .assert()
         .code(2)

@@ -34,7 +34,9 @@ pub use instance::ShaderInstance;
 pub use program::{Program, ProgramError, ShaderBinding};
 pub use regions::{Guard, RegionVersion};
 pub use shader_normal::ShaderNormal;
-pub use shader_profile::{AppliedProfile, ProfileError, Profiler, ShaderKernel, ShaderProfile};
+pub use shader_profile::{
+    AppliedProfile, ProfileError, Profiler, ShaderKernel, ShaderProfile, ZeroTests,
+};
 pub use specialization::specialize_programs;
 pub use specular::{Conductor, Specular, SpecularSample};
 pub use values::{ParameterValues, Setting};

@@ -17,7 +17,7 @@ use crate::texture::Extents;
 use lightbound_shader::interval::Bounds;
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::Functions;
-use lightbound_shader::specialize::zeros::{Candidates, Counts, MAX_TIME_RATIO};
+use lightbound_shader::specialize::zeros::{Candidates, Counts, MAX_TIME_RATIO, Versions};
 use lightbound_shader::{Arena, Batch, CompileError, Kernel, Texture, passes};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -336,6 +336,24 @@ impl KernelProfile {
         let KernelProfile { groups, zeros, changes, arms, .. } = self.clone();
         Counts { groups, zeros, changes, arms }
     }
+
+    fn zero_tests(&self, candidates: &Candidates) -> ZeroTests {
+        match (candidates.versions(&self.counts()), self.time_ratio) {
+            (Some(versions), Some(ratio)) if ratio <= MAX_TIME_RATIO => ZeroTests::Used(versions),
+            (Some(_), Some(_)) => ZeroTests::Rejected,
+            _ => ZeroTests::None,
+        }
+    }
+}
+
+/// The tests for zero that a profile justifies in a kernel.
+pub enum ZeroTests {
+    /// None is expected to save time.
+    None,
+    /// They did not save time when measured.
+    Rejected,
+    /// They save time.
+    Used(Versions),
 }
 
 /// Why a profile cannot be used.
@@ -394,22 +412,22 @@ impl ShaderProfile {
         serde_json::to_vec_pretty(self).expect("profiles can be serialized")
     }
 
-    /// Returns the counts of the kernels of a shader, for groups of as many lanes. The parameters may
+    /// Returns the tests in the kernels of a shader, for groups of as many lanes. The parameters may
     /// have other bounds than in the profiled scene, if the code is the same.
     ///
     /// # Errors
     /// If the profile is of other code or damaged.
-    pub fn counts(
+    pub fn zero_tests(
         &self,
         shader: &str,
         functions: &Functions,
         candidates: &Candidates,
         lanes: usize,
-    ) -> Result<[Counts; 2], ProfileError> {
+    ) -> Result<[ZeroTests; 2], ProfileError> {
         let entry = self.entries(&code_hash(functions, candidates), lanes).next();
         let entry = entry.ok_or_else(|| ProfileError::Foreign(shader.to_owned(), lanes))?;
         entry.check(shader, candidates)?;
-        Ok([entry.evaluate.counts(), entry.scatter.counts()])
+        Ok([&entry.evaluate, &entry.scatter].map(|kernel| kernel.zero_tests(candidates)))
     }
 
     /// The entries of code, with any bounds on the parameters.
@@ -454,15 +472,13 @@ impl ShaderProfile {
                 kernels.iter_mut().zip(ShaderKernel::ALL).zip(profiles)
             {
                 applied.kernels += 1;
-                let versions = subject.candidates.versions(&profile.counts());
-                let (Some(versions), Some(ratio)) = (versions, profile.time_ratio) else {
-                    continue;
-                };
-                if ratio <= MAX_TIME_RATIO {
-                    *kernel = subject.kernel(&arena, which, &versions.function)?;
-                    applied.tested += 1;
-                } else {
-                    applied.rejected += 1;
+                match profile.zero_tests(&subject.candidates) {
+                    ZeroTests::None => {}
+                    ZeroTests::Rejected => applied.rejected += 1,
+                    ZeroTests::Used(versions) => {
+                        *kernel = subject.kernel(&arena, which, &versions.function)?;
+                        applied.tested += 1;
+                    }
                 }
             }
             programs.push(match applied.tested > before {

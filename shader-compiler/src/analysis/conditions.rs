@@ -61,7 +61,8 @@ pub enum Limit {
         /// Whether they are integers that are compared as unsigned ones.
         is_unsigned: bool,
     },
-    /// The two are not equal. Only scalars are clipped by this.
+    /// The two are not equal. Only scalars are clipped by this; an interval is clipped on one side
+    /// if the other value is a constant at an end of its static bounds.
     Different,
 }
 
@@ -381,6 +382,9 @@ impl Search<'_> {
             |value: Value| matches!(&self.bounds[value.index()], Bounds::Float(x) if !x.nan);
         let Implied { mut orders, different, .. } =
             implied(self.function, self.undecided(cond, truth), truth, &is_number);
+        orders.extend(
+            different.iter().flat_map(|&[a, b]| [self.beyond(a, b), self.beyond(b, a)]).flatten(),
+        );
         // Constants come first: more values are known to be in order with them.
         let is_constant = |value: Value| self.function.constant(value).is_some();
         orders.sort_by_key(|order| !is_constant(order.low) && !is_constant(order.high));
@@ -402,6 +406,21 @@ impl Search<'_> {
             self.active.extend(clips.into_iter().flatten());
         }
         outer
+    }
+
+    /// The order of an interval and a constant that differ, if the constant is the least or the
+    /// greatest float that the interval may contain: a sum of squares other than 0 is positive.
+    fn beyond(&self, value: Value, constant: Value) -> Option<Inequality> {
+        let excluded = self.function.constant(constant).map(f32::from_bits)?;
+        let Bounds::Float(floats) = &self.bounds[value.index()] else { return None };
+        let [least, greatest] = floats.pieces.hull().filter(|[lo, hi]| lo < hi)?;
+        let [low, high] = match excluded {
+            _ if !self.is_interval[value.index()] => return None,
+            _ if excluded == least => [constant, value],
+            _ if excluded == greatest => [value, constant],
+            _ => return None,
+        };
+        Some(Inequality { low, high, is_strict: true, is_ordered: false, is_unsigned: false })
     }
 
     /// The operand that makes a conjunction false, if the other one is always true.
@@ -471,6 +490,7 @@ mod tests {
     use crate::interval::Nan;
     use crate::ir::text::parse;
     use crate::lift::{self, Input, Lifted, Options};
+    use crate::random::Random;
 
     /// Bounds of the values of a function of x and y, from -1 to 1 and from 2 to 3, by name.
     fn bounds(body: &str, is_interval: bool) -> impl Fn(&str) -> [f32; 2] {
@@ -619,6 +639,69 @@ mod tests {
         assert_eq!(of("%3").floats().high(), 0.0);
         assert_eq!([of("%4").floats().low(), of("%4").floats().nan as u8 as f32], [0.25, 0.0]);
         assert_eq!(["%6", "%7"].map(|name| of(name).ints().hull()), [Some([8, 8]), Some([1, 7])]);
+    }
+
+    #[test]
+    fn intervals_are_limited_by_ends_of_their_bounds_that_they_differ_from() {
+        let text = "fn f(x: f32, y: f32) -> (r: f32, s: f32) {
+            %0 = mul x, x
+            %1 = eq %0, 0.0
+            %2 = if %1 { yield 0.0 } else { %3 = div 1.0, %0 yield %3 }
+            %4 = eq 4.0, y
+            %5 = bnot %4
+            %6 = if %5 { %7 = sub 4.0, y %8 = div 1.0, %7 yield %8 } else { yield 1.0 }
+            return %2, %6
+        }";
+        let point = parse(text).unwrap();
+        let [x, y] = [[-2.0, 2.0], [0.0, 4.0]].map(|[low, high]| Floats::between(low, high));
+        let inputs = [x, y].map(|floats| Input {
+            interval: true,
+            bounds: Bounds::Float(floats),
+            axis: None,
+            sorted: None,
+        });
+        let mut random = Random::new(31);
+        for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+            for tracking in [lift::Tracking::NONE, lift::Tracking::ALL] {
+                let options = Options { nan, tracking, ..Options::default() };
+                let lifted = lift::run(&point, &inputs, &[0, 1], &options);
+                let run = |boxes: [[f32; 2]; 2]| {
+                    let words = boxes.as_flattened().iter().map(|end| end.to_bits());
+                    let words: Vec<u32> = words.collect();
+                    let ends = interpreter::run(&lifted.function, &[], &words, 0).unwrap();
+                    ends.into_iter().map(f32::from_bits).collect::<Vec<_>>()
+                };
+                // Naive code tests for NaN, and does not know that there is none.
+                if (nan, tracking) == (Nan::Propagate, lift::Tracking::NONE) {
+                    continue;
+                }
+                let smallest_below_4 = 4.0 - 4f32.next_down();
+                assert_eq!(
+                    run([[-1.0, 2.0], [2.0, 4.0]]),
+                    [0.0, f32::INFINITY, 0.5, 1.0 / smallest_below_4],
+                    "{nan:?} {tracking:?}"
+                );
+                for _ in 0..2000 {
+                    let special =
+                        [0.0, -0.0, 4.0, 2.0, f32::from_bits(1), 1e-23, -1e-20, 4f32.next_down()];
+                    let mut member = |floats: &Floats| {
+                        let any = random.below(1001) as f32 / 250.0 - 2.0;
+                        let x = if random.once_in(2) { any } else { *random.pick(&special) };
+                        x.clamp(floats.low(), floats.high())
+                    };
+                    let [a, b] = [[member(&x), member(&y)], [member(&x), member(&y)]];
+                    let ends = run([0, 1].map(|k| [a[k].min(b[k]), a[k].max(b[k])]));
+                    for member in [a, b, [a[0], b[1]], [b[0], a[1]]] {
+                        let words = member.map(f32::to_bits);
+                        let values = interpreter::run(&lifted.point, &[], &words, 0).unwrap();
+                        for (value, ends) in std::iter::zip(values, ends.chunks(2)) {
+                            let value = f32::from_bits(value);
+                            assert!(ends[0] <= value && value <= ends[1], "{member:?}: {ends:?}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

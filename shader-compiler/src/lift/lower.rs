@@ -369,7 +369,8 @@ impl Lowering<'_> {
             let refined = refinement.endpoints(&mut self.builder, of);
             let intersections = match self.point.ty(value) {
                 Type::Bool => [(Op::BOr, None), (Op::BAnd, None)],
-                _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
+                Type::I32 => [(Op::SMax, None), (Op::SMin, None)],
+                Type::F32 => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
             for (side, (intersection, unbounded)) in intersections.into_iter().enumerate() {
                 let is_optimal =

@@ -75,6 +75,7 @@ pub use polynomials::Polynomial;
 pub use powers::Power;
 pub use products::Product;
 pub use quotients::Quotient;
+pub use remainders::{IntegerRemainder, RemainderLimits};
 pub use sorted::SortedComponent;
 pub(crate) use sorted::{hull as sorted_hull, refined_vectors, vectors as sorted_vectors};
 pub use squares::Squares;
@@ -281,6 +282,10 @@ pub enum Refinement {
     HalfVectorDot(HalfVectorDot),
     /// For an odd power.
     Power(Power),
+    /// For a remainder of floats.
+    Remainder(RemainderLimits),
+    /// For a remainder of integers.
+    IntegerRemainder(IntegerRemainder),
     /// For a quotient of sums over the same terms.
     Quotient(Quotient),
     /// For a product x (c − x).
@@ -295,7 +300,10 @@ impl Refinement {
     /// The relation that yields it; `None` if all modes have it.
     pub fn relation(&self) -> Option<Relation> {
         Some(match self {
-            Refinement::Power(_) | Refinement::Clamp(_) => return None,
+            Refinement::Power(_)
+            | Refinement::Clamp(_)
+            | Refinement::Remainder(_)
+            | Refinement::IntegerRemainder(_) => return None,
             Refinement::AtLeast(_) => Relation::Unit,
             Refinement::Monotone(_) => Relation::Monotone,
             Refinement::Dot(dot) => dot.relation(),
@@ -322,6 +330,8 @@ impl Refinement {
             Refinement::NormalizedComponent(component) => component.sources(),
             Refinement::HalfVectorDot(half) => half.sources(),
             Refinement::Power(power) => power.sources(),
+            Refinement::Remainder(limits) => limits.sources(),
+            Refinement::IntegerRemainder(remainder) => remainder.sources(),
             Refinement::Quotient(quotient) => quotient.sources(),
             Refinement::Product(product) => product.sources(),
             Refinement::Polynomial(polynomial) => polynomial.sources(),
@@ -346,6 +356,8 @@ impl Refinement {
             Refinement::NormalizedComponent(component) => component.endpoints(emit, of),
             Refinement::HalfVectorDot(half) => half.endpoints(emit, of),
             Refinement::Power(power) => power.endpoints(emit, of),
+            Refinement::Remainder(limits) => limits.endpoints(emit, of),
+            Refinement::IntegerRemainder(remainder) => remainder.endpoints(emit, of),
             Refinement::Quotient(quotient) => quotient.endpoints(emit, of),
             Refinement::Product(product) => product.endpoints(emit, of),
             Refinement::Polynomial(polynomial) => polynomial.endpoints(emit, of),
@@ -549,7 +561,7 @@ pub(crate) fn run<'f>(
     // All modes use these.
     let candidates = normalized::candidates(function, is_interval);
     let powers = powers::candidates(function, is_interval);
-    let remainders = remainders::candidates(function, is_interval);
+    let remainders = remainders::Candidates::find(function, is_interval);
     let has_none = candidates.is_empty() && powers.is_empty() && remainders.is_empty();
     if relations == Relations::NONE && has_none {
         return related;

@@ -1,115 +1,159 @@
 //! Remainders a % b = a − b · trunc(a ÷ b), and the other usual one, a − b · ⌊a ÷ b⌋. Interval
 //! arithmetic takes the quotient to be independent of a, so that the difference has the width of
 //! both. But the remainder of a truncated quotient is at most |b| and at most |a| in magnitude, with
-//! the sign of a. That of a floor has the sign of b. All modes clamp the endpoints accordingly.
-//! The proof is at [`remainder_limits`].
+//! the sign of a. That of a floor has the sign of b. All modes clamp the endpoints accordingly: by
+//! constants, and by the endpoints of a and b where these say more. The proof is at
+//! [`remainder_limits`].
+//!
+//! A quotient by a constant is a product with its rounded inverse, into which the builder also
+//! merges other constant factors. Such quotients are recognized by their constants.
+
+mod integers;
+mod limits;
 
 use super::{PointShader, Refinement, RelationInfo};
-use crate::analysis::transfer::remainder_limits;
-use crate::interval::{Bounds, Floats, Pieces};
+use crate::analysis::transfer::{Slack, remainder_limits};
+use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Function, Op, Stmt, Value};
+pub use integers::IntegerRemainder;
+pub(crate) use integers::of_integers;
+pub use limits::RemainderLimits;
 
-/// A remainder.
+/// A remainder of floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Remainder {
+struct Remainder {
     value: Value,
     a: Value,
     b: Value,
+    /// Whether the divisor is −b.
+    negates_b: bool,
     /// Whether the quotient is rounded down, not towards 0.
     is_floored: bool,
+    slack: Slack,
 }
 
-/// Finds the remainders among the intervals.
-pub(super) fn candidates(function: &Function, is_interval: &[bool]) -> Vec<Remainder> {
-    let mut found = vec![];
-    for_each_stmt(&function.body, &mut |stmt| {
-        let Stmt::Op(value) = stmt else { return };
-        if is_interval[value.index()] {
-            found.extend(remainder(function, *value));
-        }
-    });
-    found
+/// The remainders of a function.
+pub(super) struct Candidates {
+    floats: Vec<Remainder>,
+    integers: Vec<IntegerRemainder>,
+}
+
+impl Candidates {
+    /// Finds the remainders among the intervals.
+    pub(super) fn find(function: &Function, is_interval: &[bool]) -> Candidates {
+        let mut candidates = Candidates { floats: vec![], integers: vec![] };
+        for_each_stmt(&function.body, &mut |stmt| {
+            let Stmt::Op(value) = stmt else { return };
+            if is_interval[value.index()] {
+                candidates.floats.extend(remainder(function, *value));
+                candidates.integers.extend(IntegerRemainder::by_shifts(function, *value));
+            }
+        });
+        candidates
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.floats.is_empty() && self.integers.is_empty()
+    }
 }
 
 fn remainder(function: &Function, value: Value) -> Option<Remainder> {
-    let (a, product) = match function.operation(value)? {
-        (Op::Rem, &[a, b]) => return Some(Remainder { value, a, b, is_floored: false }),
-        (Op::Sub, &[a, product]) => (a, product),
+    let found = |a, b, negates_b, is_floored, slack| Remainder {
+        value,
+        a,
+        b,
+        negates_b,
+        is_floored,
+        slack,
+    };
+    let (sums, negates_b) = match function.operation(value)? {
+        (Op::Rem, &[a, b]) => return Some(found(a, b, false, false, Slack::Quotient)),
+        (Op::Sub, &[a, product]) => ([[a, product]; 2], false),
+        (Op::Add, &[a, product]) => ([[a, product], [product, a]], true),
         _ => return None,
     };
-    let (Op::Mul, &[x, y]) = function.operation(product)? else { return None };
-    [[x, y], [y, x]].into_iter().find_map(|[b, rounded]| {
-        let (is_floored, quotient) = match function.operation(rounded)? {
-            (Op::Floor, &[quotient]) => (true, quotient),
-            (Op::Trunc, &[quotient]) => (false, quotient),
-            _ => return None,
-        };
-        let number = |value: Value| function.constant(value).map(f32::from_bits);
-        let is_quotient = match function.operation(quotient)? {
-            (Op::Div, &[x, y]) => x == a && y == b,
-            // The reciprocal of a power of two is exact.
-            (Op::Mul, &[x, y]) => [[x, y], [y, x]].into_iter().any(|[x, factor]| {
-                let is_inverse = |(b, factor): (f32, f32)| {
-                    let is_power_of_two = b.is_normal() && b.to_bits().trailing_zeros() >= 23;
-                    is_power_of_two && b * factor == 1.0
-                };
-                x == a && number(b).zip(number(factor)).is_some_and(is_inverse)
-            }),
-            _ => false,
-        };
-        is_quotient.then_some(Remainder { value, a, b, is_floored })
+    sums.into_iter().find_map(|[a, product]| {
+        let (Op::Mul, &[x, y]) = function.operation(product)? else { return None };
+        [[x, y], [y, x]].into_iter().find_map(|[b, rounded]| {
+            let (is_floored, quotient) = match function.operation(rounded)? {
+                (Op::Floor, &[quotient]) => (true, quotient),
+                (Op::Trunc, &[quotient]) => (false, quotient),
+                _ => return None,
+            };
+            let slack = quotient_slack(function, [a, b], negates_b, quotient)?;
+            Some(found(a, b, negates_b, is_floored, slack))
+        })
     })
 }
 
-/// Bounds on remainders of integers by powers of two, which the builder turns into shifts. They hold
-/// for values, not for the endpoints of interval lowerings.
-pub(crate) fn of_integers(function: &Function, bounds: &[Bounds]) -> Vec<(Value, Bounds)> {
-    let bounds_of = |value: Value| {
-        let (x, n) = remainder_by_shifts(function, value)?;
-        let [lo, hi] = bounds[x.index()].ints().hull()?;
-        let max = (1 << n) - 1;
-        // Quotients of negative integers are rounded up or down.
-        let [lo, hi] = if lo < 0 { [lo.max(-max), max] } else { [0, hi.min(max)] };
-        Some((value, Bounds::Int(Pieces::one(lo, hi))))
-    };
-    (0..function.len() as u32).filter_map(|value| bounds_of(Value(value))).collect()
-}
-
-/// x and n of x − ((x + bias) >> n << n), where the bias is 2ⁿ − 1 for negative x, else 0, or always 0.
-fn remainder_by_shifts(function: &Function, value: Value) -> Option<(Value, u32)> {
-    let args = |op: Op, value: Value| match function.operation(value) {
-        Some((found, &[a, b])) if found == op => Some([a, b]),
-        _ => None,
-    };
-    let [x, multiple] = args(Op::ISub, value)?;
-    let [quotient, n] = args(Op::Shl, multiple)?;
-    let n = function.constant(n).filter(|n| (1..=30).contains(n))?;
-    let [sum, shift] = args(Op::AShr, quotient)?;
-    let has = |value: Value, expected: u32| function.constant(value) == Some(expected);
-    // Without the bias, the quotient is rounded down; it is left out if x is known not to be negative.
-    if sum == x && has(shift, n) {
-        return Some((x, n));
+/// The slack of the remainder if a value is the quotient a ÷ b, or a ÷ −b.
+fn quotient_slack(
+    function: &Function,
+    [a, b]: [Value; 2],
+    negates_b: bool,
+    quotient: Value,
+) -> Option<Slack> {
+    match function.operation(quotient) {
+        Some((Op::Div, &[x, y])) if [x, y] == [a, b] && !negates_b => return Some(Slack::Quotient),
+        _ => {}
     }
-    let [a, b] = args(Op::IAdd, sum)?;
-    let [sign, rest] = args(Op::LShr, if a == x { b } else { a })?;
-    let [signed, top] = args(Op::AShr, sign)?;
-    let is_remainder =
-        (a == x || b == x) && signed == x && has(shift, n) && has(rest, 32 - n) && has(top, 31);
-    is_remainder.then_some((x, n))
+    let b = f64::from(number(function, b).filter(|b| b.is_normal())?);
+    let b = if negates_b { -b } else { b };
+    let products =
+        scaled(function, a).flat_map(|a| scaled(function, quotient).map(move |q| (a, q)));
+    products.filter(|((x, _), (y, _))| x == y).find_map(|((x, k), (_, c))| {
+        // The product of two floats is exact.
+        let error = (b * c - k).abs();
+        match () {
+            // The inverse of a power of two.
+            () if error == 0.0 && x == a => Some(Slack::Quotient),
+            () if error <= 3.0 / f64::from(1 << 24) * k.abs() => Some(Slack::Product),
+            () => None,
+        }
+    })
 }
 
-/// Limits remainders of finite quotients.
-pub(super) fn find(point: &PointShader<'_>, candidates: &[Remainder], related: &mut RelationInfo) {
-    for remainder in candidates {
+/// The ways to write a value as a product of a value and a constant.
+fn scaled(function: &Function, value: Value) -> impl Iterator<Item = (Value, f64)> {
+    let factors = match function.operation(value) {
+        Some((Op::Mul, &[x, y])) => vec![[x, y], [y, x]],
+        _ => vec![],
+    };
+    let scaled = factors.into_iter().filter_map(|[x, constant]| {
+        let constant = number(function, constant).filter(|constant| constant.is_normal())?;
+        Some((x, f64::from(constant)))
+    });
+    std::iter::once((value, 1.0)).chain(scaled)
+}
+
+fn number(function: &Function, value: Value) -> Option<f32> {
+    function.constant(value).map(f32::from_bits)
+}
+
+/// Limits remainders of finite quotients, and those of integers.
+pub(super) fn find(point: &PointShader<'_>, candidates: &Candidates, related: &mut RelationInfo) {
+    for remainder in &candidates.floats {
         let (Some(a), Some(b)) = (point.hull(remainder.a), point.hull(remainder.b)) else {
             continue;
         };
-        let Some(limits) = remainder_limits(a, b, remainder.is_floored) else { continue };
-        let Some([lo, hi]) = point.hull(remainder.value) else { continue };
-        if lo < limits[0] || limits[1] < hi {
+        let b = if remainder.negates_b { [-b[1], -b[0]] } else { b };
+        if let Some(limits) = remainder_limits(a, b, remainder.is_floored, remainder.slack)
+            && let Some([lo, hi]) = point.hull(remainder.value)
+            && (lo < limits[0] || limits[1] < hi)
+        {
             let set = Bounds::Float(Floats::between(limits[0], limits[1]));
             related.add(point, remainder.value, Refinement::Clamp(limits), set);
+        }
+        if let Some((limits, set)) = RemainderLimits::of(point, remainder, [a, b]) {
+            related.add(point, remainder.value, Refinement::Remainder(limits), set);
+        }
+    }
+    for integer in &candidates.integers {
+        let Some(set) = integer.members(&point.bounds) else { continue };
+        let value = integer.value();
+        if point.bounds[value.index()].meet(&set) != point.bounds[value.index()] {
+            related.add(point, value, Refinement::IntegerRemainder(*integer), set);
         }
     }
 }
@@ -117,10 +161,8 @@ pub(super) fn find(point: &PointShader<'_>, candidates: &[Remainder], related: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builder::{Builder, Rules};
     use crate::interval::Nan;
     use crate::ir::text::parse;
-    use crate::ir::{Def, Emit, Type};
     use crate::random::Random;
     use crate::relations::Relations;
     use crate::relations::testing::Bounder;
@@ -178,35 +220,6 @@ mod tests {
     }
 
     #[test]
-    fn bounds_on_integers_contain_remainders() {
-        for (lo, hi, n, expected) in
-            [(0, 100, 2, [0, 1]), (-5, 2, 8, [-5, 7]), (-9, 100, 4, [-3, 3]), (3, 3, -4, [-3, 3])]
-        {
-            let mut builder = Builder::new("f", Rules::Exact);
-            let x = builder.input("x", Type::I32);
-            let n = builder.i32(n);
-            let remainder = builder.op(Op::SRem, &[x, n]);
-            let function = builder.finish([("r".to_owned(), remainder)]);
-            let bounds: Vec<_> = function
-                .values
-                .iter()
-                .map(|data| match data.def {
-                    Def::Input(_) => Bounds::Int(Pieces::one(lo, hi)),
-                    _ => Bounds::all(data.ty),
-                })
-                .collect();
-            match of_integers(&function, &bounds)[..] {
-                [(value, Bounds::Int(ints))] => {
-                    assert_eq!((value, ints.hull()), (remainder, Some(expected)));
-                }
-                // A negative divisor is no power of two.
-                [] => assert_eq!(lo, 3),
-                _ => panic!("there is one remainder"),
-            }
-        }
-    }
-
-    #[test]
     fn remainders_are_recognized() {
         for (body, is_floored) in [
             (REMAINDER, Some(false)),
@@ -214,11 +227,19 @@ mod tests {
             (TRUNCATED, Some(false)),
             ("%q = div %b, %a %f = floor %q %p = mul %b, %f %r = sub %a, %p", None),
             ("%q = mul %a, 4.0 %f = floor %q %p = mul %f, 0.25 %r = sub %a, %p", Some(true)),
-            ("%q = mul %a, 3.0 %f = floor %q %p = mul %f, 0.33333334 %r = sub %a, %p", None),
+            ("%q = mul %a, 3.0 %f = floor %q %p = mul %f, 0.33333334 %r = sub %a, %p", Some(true)),
+            ("%q = mul %a, 3.0 %f = floor %q %p = mul %f, 0.3333334 %r = sub %a, %p", None),
+            ("%q = mul %a, 0.33333334 %f = trunc %q %p = mul 3.0, %f %r = sub %a, %p", Some(false)),
+            ("%q = mul %a, 0.33333334 %f = floor %q %p = mul %f, -3.0 %r = add %a, %p", Some(true)),
+            ("%q = mul %a, 0.33333334 %f = floor %q %p = mul %f, -3.0 %r = sub %a, %p", None),
+            // y is multiplied by 0.5 for a.
+            ("%q = mul y, 0.16666667 %f = floor %q %p = mul %f, 3.0 %r = sub %1, %p", Some(true)),
+            ("%q = mul y, 0.16666667 %f = floor %q %p = mul %f, 3.0 %r = sub %a, %p", None),
+            ("%f = floor y %p = mul %f, 0.5 %r = sub %1, %p", Some(true)),
         ] {
             let function = parse(&text([1.0, 0.0], [0.5, 1.0], body)).unwrap();
-            let found = candidates(&function, &vec![true; function.len()]);
-            let found: Vec<_> = found.iter().map(|found| found.is_floored).collect();
+            let found = Candidates::find(&function, &vec![true; function.len()]);
+            let found: Vec<_> = found.floats.iter().map(|found| found.is_floored).collect();
             assert_eq!(found, is_floored.into_iter().collect::<Vec<_>>(), "{body}");
         }
     }

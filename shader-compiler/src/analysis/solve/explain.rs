@@ -179,7 +179,7 @@ impl<'a> Explainer<'a> {
                 (Some(relation), _) => relation.name(),
                 // Those of all modes.
                 (None, Op::Div) => "normalize",
-                (None, Op::Rem | Op::Sub) => "remainder",
+                (None, Op::Rem | Op::Sub | Op::Add | Op::ISub) => "remainder",
                 (None, _) => "power",
             })
             .collect();

@@ -22,7 +22,7 @@ use crate::interval::{Bools, Bounds, Nan};
 use crate::ir::{Op, Type};
 use float::{smoothstep, transfer_float, transfer_floats};
 use integer::{transfer_int, transfer_ints};
-pub(crate) use remainder::remainder_limits;
+pub(crate) use remainder::{MAX_MAGNITUDE, Slack, remainder_limits};
 pub(crate) use scalar::transfer_scalars;
 
 /// Computes static bounds on the result of an operation. `same` states that the first two operands

@@ -1,6 +1,6 @@
 //! Tighter transfer functions of operations on scalars: no lowering widens their results.
 
-use super::remainder_limits;
+use super::{Slack, remainder_limits};
 use crate::interval::{Bounds, Floats, Ints, Pieces};
 use crate::ir::Op;
 
@@ -10,7 +10,7 @@ pub(crate) fn transfer_scalars(op: Op, args: &[Bounds], bounds: Bounds) -> Bound
         [Bounds::Int(a), Bounds::Int(b)] => scalar_ints(op, [a, b], bounds),
         [Bounds::Float(a), Bounds::Float(b)] if op == Op::Rem => {
             let (Some(a), Some(b)) = (a.pieces.hull(), b.pieces.hull()) else { return bounds };
-            let limits = remainder_limits(a, b, false);
+            let limits = remainder_limits(a, b, false, Slack::Quotient);
             let floats = limits.map(|[lo, hi]| Floats { nan: true, ..Floats::between(lo, hi) });
             floats.map_or(bounds, |floats| bounds.meet(&Bounds::Float(floats)))
         }

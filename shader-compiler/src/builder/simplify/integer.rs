@@ -36,8 +36,17 @@ pub(super) fn isub<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
             let c = b.op(ISub, &[x, c]);
             b.op(ISub, &[c, w])
         }
+        (_, Apply(IMul, [quotient, c, _])) => return remainder(b, x, quotient, c),
         _ => return None,
     })
+}
+
+/// x − (x ÷ c) · c → x % c. The remainder by 0, and that of a quotient that does not fit, is 0.
+fn remainder<B: Context>(b: &mut B, x: Value, quotient: Value, c: Value) -> Option<Value> {
+    let Apply(op @ (SDiv | UDiv), [dividend, divisor, _]) = form(b, quotient) else { return None };
+    let is_defined = !matches!(constant(b, c)?, 0 | u32::MAX);
+    let op = if op == SDiv { SRem } else { URem };
+    (is_defined && dividend == x && divisor == c).then(|| b.op(op, &[x, c]))
 }
 
 pub(super) fn imul<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
@@ -173,6 +182,8 @@ mod tests {
             ("isub(i, isub(i, j))", "j"),
             ("isub(i, isub(0, j))", "iadd(i, j)"),
             ("isub(9, iadd(i, 4))", "isub(5, i)"),
+            ("isub(i, imul(sdiv(i, 3), 3))", "srem(i, 3)"),
+            ("isub(i, imul(-7, udiv(i, -7)))", "urem(i, -7)"),
             ("imul(i, 0)", "0"),
             ("imul(i, 1)", "i"),
             ("imul(i, -1)", "isub(0, i)"),

@@ -162,6 +162,15 @@ impl<'a> Implied<'a> {
         }
     }
 
+    /// The values that a value is not equal to.
+    pub fn different_from(&self, value: Value) -> impl Iterator<Item = Value> {
+        self.different.iter().filter_map(move |&[a, b]| match value {
+            _ if a == value => Some(b),
+            _ if b == value => Some(a),
+            _ => None,
+        })
+    }
+
     /// Adds an order, and those that it implies for the operands of minima and maxima: a and b are
     /// at least min(a, b). If one of them may be NaN, the result may be the other one.
     fn add(&mut self, order: Inequality) {

@@ -8,6 +8,7 @@
 pub mod conditions;
 pub mod constraint;
 pub mod demand;
+pub(crate) mod differences;
 pub mod nan_tests;
 pub mod solve;
 pub(crate) mod symbolic;

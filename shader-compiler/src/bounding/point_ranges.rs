@@ -7,14 +7,15 @@
 use super::{Frame, Integrand, IntervalInputs};
 use crate::analysis::Constraint;
 use crate::analysis::conditions::Clips;
-use crate::analysis::solve::explain::{Explainer, SourceNotes};
+use crate::analysis::differences;
+use crate::analysis::solve::explain::{Explainer, Known, SourceNotes};
 use crate::analysis::solve::{Facts, Ranges};
 use crate::frontend::{Entry, LocatedFunction, Settings, Shader, ShaderError, line_of};
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Def, Function, Value};
 use crate::lift::{find_clips, sink};
-use crate::relations::{self, OF_POINTS, RelationInfo, Relations, remainders};
-use rustc_hash::FxHashMap;
+use crate::relations::{self, OF_POINTS, Relation, RelationInfo, Relations};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Which point shader to compute ranges for, and from which facts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct PointRanges {
     inputs: Vec<Bounds>,
     clips: Clips,
     related: RelationInfo,
+    /// Differences of values that conditions put in order.
+    differences: FxHashSet<Value>,
     notes: SourceNotes,
 }
 
@@ -70,7 +73,8 @@ impl PointRanges {
             let facts = Facts { constraints, clips: Some(&clips), ..Facts::default() };
             Ranges::solve(&function, &scalars, &inputs, Nan::Ignore, facts)
         };
-        let enabled = OF_POINTS.into_iter().filter(|&relation| options.relations.has(relation));
+        let of_points = OF_POINTS.into_iter().chain([Relation::Order]);
+        let enabled = of_points.filter(|&relation| options.relations.has(relation));
         let mut related = relations::run(
             &function,
             &every,
@@ -82,12 +86,18 @@ impl PointRanges {
             ranges,
         );
         let bounds = ranges(&related.constraints).of_values(&function);
-        for (value, known) in remainders::of_integers(&function, &bounds) {
-            let constraint = &mut related.constraints[value.index()];
-            *constraint = constraint.and(&Constraint::observe(known));
+        let mut differences = FxHashSet::default();
+        if options.relations.has(Relation::Order) {
+            for (value, known) in differences::of_blocks(&function, &bounds) {
+                if known.meet(&bounds[value.index()]) != bounds[value.index()] {
+                    let constraint = &mut related.constraints[value.index()];
+                    *constraint = constraint.and(&Constraint::observe(known));
+                    differences.insert(value);
+                }
+            }
         }
         let notes = notes(shader, &located, &function);
-        Ok(PointRanges { function, inputs, clips, related, notes })
+        Ok(PointRanges { function, inputs, clips, related, differences, notes })
     }
 
     /// Formats the point shader with the range of each value, and why it is not narrower where an
@@ -108,7 +118,8 @@ impl PointRanges {
     }
 
     fn explainer(&self) -> Explainer<'_> {
-        Explainer::new(&self.function, &self.inputs, &self.clips, &self.related, &self.notes)
+        let known = Known { related: &self.related, differences: &self.differences };
+        Explainer::new(&self.function, &self.inputs, &self.clips, known, &self.notes)
     }
 }
 
@@ -185,6 +196,32 @@ mod tests {
         }";
         let text = ranges(text, Entry::Brdf).text();
         assert!(!text.contains('∞') && !text.contains("NaN"), "{text}");
+    }
+
+    #[test]
+    fn orders_of_two_values_narrow_their_difference() {
+        let text = "fn f(a: f32, b: f32, i: i32, j: i32) -> vec3f {
+            var r = vec3f(1.0);
+            let x = saturate(a);
+            let y = saturate(b);
+            if x < y { r.x = 1.0 / (y - x); }
+            if i < j { r.y = f32(1 / (j - i)); }
+            r.z = f32(i) - min(f32(i), f32(j));
+            return r;
+        }";
+        let ranges = ranges(text, Entry::Function).text();
+        let line = |op: &str| {
+            ranges.lines().find(|line| line.contains(op)).unwrap_or_else(|| panic!("{ranges}"))
+        };
+        let differences = [
+            ("= sub %3, %1", "[1e-45, 1]"),
+            ("= isub j, i", "-1] ∪ [1,"),
+            (", f.z);", "[0, 4294967300]"),
+        ];
+        for (op, range) in differences {
+            let line = line(op);
+            assert!(line.contains(range) && line.contains("tightened by order"), "{ranges}");
+        }
     }
 
     #[test]

@@ -1,16 +1,13 @@
 //! Bounds of values where the conditions of a path hold. All floats are finite there.
 
 use crate::analysis::conditions::{Implied, Inequality};
+use crate::analysis::differences::Differences;
 use crate::analysis::transfer::transfer;
 use crate::interval::{Bools, Bounds, Floats, Ints, Nan, Pieces};
 use crate::ir::{Function, Op, Value};
 
 /// Greatest number of operations, one on the result of another, up to which operands are refined.
 const MAX_DEPTH: u32 = 4;
-
-/// The least positive float. The difference of two floats that are not equal is at least that, as
-/// subnormals are kept.
-const LEAST_POSITIVE: f32 = f32::from_bits(1);
 
 /// The possible results of an operation on operands within bounds. Unlike those of
 /// [`transfer`], they do not include results for gaps between pieces. `same` states that the first
@@ -64,11 +61,8 @@ impl<'a> PathBounds<'a> {
         if depth == 0 || op.is_load() {
             return bounds;
         }
-        if let (Op::Sub | Op::ISub, &[x, y]) = (op, operands) {
-            bounds = bounds.meet(&match op {
-                Op::Sub => Bounds::Float(self.difference(x, y)),
-                _ => Bounds::Int(self.integer_difference(x, y)),
-            });
+        if let Some(difference) = self.differences().of(value) {
+            bounds = bounds.meet(&difference);
         }
         let from_operands = match *operands {
             [cond, then, otherwise] if op == Op::Select => {
@@ -130,7 +124,7 @@ impl<'a> PathBounds<'a> {
                 }
             }
         }
-        for other in self.different_from(value) {
+        for other in self.known.different_from(value) {
             if let Some([low, high]) = self.hull(other)
                 && low == high
             {
@@ -171,7 +165,7 @@ impl<'a> PathBounds<'a> {
                 };
             }
         }
-        for other in self.different_from(value) {
+        for other in self.known.different_from(value) {
             if let Some([x, end]) = hull(other)
                 && x == end
             {
@@ -183,85 +177,14 @@ impl<'a> PathBounds<'a> {
         ints
     }
 
-    /// The bounds of the float x − y that the order of x and y implies.
-    fn difference(&self, x: Value, y: Value) -> Floats {
-        let low = self.least_difference(x, y).unwrap_or(f32::MIN);
-        let high = -self.least_difference(y, x).unwrap_or(f32::MIN);
-        let mut pieces = Floats::finite().pieces.within(low, high);
-        if self.different_from(x).any(|other| other == y) {
-            let below = pieces.within(f32::MIN, -LEAST_POSITIVE);
-            pieces = below.join(&pieces.within(LEAST_POSITIVE, f32::MAX));
-        }
-        Floats::of(pieces)
-    }
-
     /// Whether two floats are not equal.
     pub fn are_different(&self, x: Value, y: Value) -> bool {
-        !self.difference(x, y).contains(0.0)
+        !self.differences().of_floats(x, y).contains(0.0)
     }
 
-    /// A float that high − low is at least, if an order implies one.
-    ///
-    /// Rounding is monotone: if a + c is rounded to a float below b, then a + c < b before rounding,
-    /// too. So b − a > c, which is rounded to at least c. The same holds if a is below b − c.
-    fn least_difference(&self, high: Value, low: Value) -> Option<f32> {
-        let operation = |value: Value| self.function.operation(value);
-        let least = |order: &Inequality| {
-            let offset = match (operation(order.low), operation(order.high)) {
-                _ if order.low == low && order.high == high => return Some(0.0),
-                (Some((Op::Add, &[a, c])), _) if a == low && order.high == high => c,
-                (Some((Op::Add, &[c, a])), _) if a == low && order.high == high => c,
-                (_, Some((Op::Sub, &[b, c]))) if b == high && order.low == low => c,
-                _ => return None,
-            };
-            order.is_strict.then(|| self.bounds[offset.index()].floats().low())
-        };
-        let of = |order: &Inequality| {
-            let least = least(order)?;
-            let is_positive = order.is_strict && least >= 0.0;
-            Some(if is_positive { least.max(LEAST_POSITIVE) } else { least })
-        };
-        self.known.orders.iter().filter_map(of).reduce(f32::max)
-    }
-
-    /// The bounds of the integer x − y, which wraps around, that the order of x and y implies.
-    fn integer_difference(&self, x: Value, y: Value) -> Ints {
-        let (mut low, mut high) = (i32::MIN, i32::MAX);
-        let mut is_nonzero = self.different_from(x).any(|other| other == y);
-        let hull = |value: Value| self.bounds[value.index()].ints().hull();
-        let (Some([least_x, greatest_x]), Some([least_y, greatest_y])) = (hull(x), hull(y)) else {
-            return Pieces::empty();
-        };
-        let is_exact =
-            greatest_x.checked_sub(least_y).is_some() && least_x.checked_sub(greatest_y).is_some();
-        let are_nonnegative = least_x >= 0 && least_y >= 0;
-        for order in &self.known.orders {
-            let is_greater = [order.low, order.high] == [y, x];
-            if !is_greater && [order.low, order.high] != [x, y] {
-                continue;
-            }
-            is_nonzero |= order.is_strict;
-            if is_exact && (!order.is_unsigned || are_nonnegative) {
-                match is_greater {
-                    true => low = low.max(0),
-                    false => high = high.min(0),
-                }
-            }
-        }
-        let all = Pieces::one(i32::MIN, i32::MAX).within(low, high);
-        match is_nonzero {
-            true => all.within(i32::MIN, -1).join(&all.within(1, i32::MAX)),
-            false => all,
-        }
-    }
-
-    /// The values that a value is not equal to.
-    fn different_from(&self, value: Value) -> impl Iterator<Item = Value> {
-        self.known.different.iter().filter_map(move |&[a, b]| match value {
-            _ if a == value => Some(b),
-            _ if b == value => Some(a),
-            _ => None,
-        })
+    /// What the order of two values implies for their difference.
+    fn differences(&self) -> Differences<'_> {
+        Differences { function: self.function, bounds: self.bounds, known: &self.known }
     }
 
     /// The bounds of a float, if it is one.

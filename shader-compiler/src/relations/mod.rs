@@ -48,7 +48,7 @@ mod polynomials;
 mod powers;
 mod products;
 mod quotients;
-pub(crate) mod remainders;
+mod remainders;
 mod rounding;
 mod sorted;
 mod soundness;

@@ -17,7 +17,6 @@ use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Function, Op, Stmt, Value};
 pub use integers::IntegerRemainder;
-pub(crate) use integers::of_integers;
 pub use limits::RemainderLimits;
 
 /// A remainder of floats.

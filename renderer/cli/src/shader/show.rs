@@ -60,7 +60,7 @@ pub struct Args {
 
     /// Explain the range of a value: %12, as in the stage ranges, or an input, an output, a variable,
     /// or a vector
-    #[arg(long, value_name = "VALUE", conflicts_with = "stage")]
+    #[arg(long, value_name = "VALUE")]
     explain: Option<String>,
 
     /// Function to show: s, brdf, sample or pdf of a material, density, albedo or emission of a
@@ -321,18 +321,25 @@ impl Args {
         }
         let ranges = PointRanges::new(shader, settings, entry.entry(), &options)?;
         let Some(name) = &self.explain else { return Ok(ranges.text()) };
-        ranges.explain(name).ok_or_else(|| {
-            let names = ranges.names();
+        ranges.explain(name).ok_or_else(|| unknown_value(name, &ranges))
+    }
+}
+
+/// The error for a name that no value has.
+fn unknown_value(name: &str, ranges: &PointRanges) -> Error {
+    let names = ranges.names();
+    let number = format!("%{name}");
+    let help = match ranges.explain(&number) {
+        Some(_) => format!("did you mean \"{number}\"?"),
+        None => {
             let others = format!(
                 "choose a value that --stage ranges shows, such as %0, or one of {}",
                 names.join(", ")
             );
-            Error::option(
-                format!("the shader has no value {name}"),
-                did_you_mean(name, names.iter().map(String::as_str), &others),
-            )
-        })
-    }
+            did_you_mean(name, names.iter().map(String::as_str), &others)
+        }
+    };
+    Error::option(format!("the shader has no value `{name}`"), help)
 }
 
 /// Runs the command.
@@ -340,6 +347,14 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if args.stage.is_none() && args.explain.is_none() {
         let message = "nothing to show: --stage and --explain are missing";
         return Err(Error::option(message, "give a stage, as in --stage ir, or --explain VALUE"));
+    }
+    if let (Some(stage), Some(name)) =
+        (args.stage.filter(|&stage| stage != Stage::Ranges), &args.explain)
+    {
+        let stage = stage.to_possible_value().expect("no stage is hidden");
+        let message = format!("--explain cannot be used with --stage {}", stage.get_name());
+        let help = format!("it explains the stage ranges: give --explain {name} alone");
+        return Err(Error::option(message, help));
     }
     let output = output(args.output.as_deref(), &[&args.source.file])?;
     let target = args.source.target();

@@ -89,8 +89,10 @@ fn show_explains_ranges() {
     let rejected = |args: &[&str], message: &'static str| {
         dir.shader("show", args).assert().code(2).stderr(contains(message));
     };
-    rejected(&["--explain", "%99"], "the shader has no value %99");
-    rejected(&["--explain", "s.g", "--stage", "ir"], "cannot be used with");
+    rejected(&["--explain", "%99"], "the shader has no value `%99`");
+    rejected(&["--explain", "0"], "did you mean \"%0\"?");
+    rejected(&["--explain", "s.g", "--stage", "ir"], "--explain cannot be used with --stage ir");
+    assert_eq!(show(&["--explain", "s.g", "--stage", "ranges"]), explained);
     rejected(&["--stage", "ranges", "--of", "bound"], "use --stage bounds");
 }
 

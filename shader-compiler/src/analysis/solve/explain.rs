@@ -26,31 +26,40 @@ pub struct SourceNotes {
     pub lines: FxHashMap<Value, usize>,
 }
 
+/// Facts about values beyond those that operations and conditions imply.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Relations that hold for the values, and their constraints.
+    pub related: &'a RelationInfo,
+    /// Differences that conditions constrain by the order of their operands.
+    pub differences: &'a FxHashSet<Value>,
+}
+
 /// The ranges of the values of a function that computes one point, for explanations.
 pub struct Explainer<'a> {
     function: &'a Function,
     ranges: Ranges<'a>,
     clips: &'a Clips,
-    related: &'a RelationInfo,
+    known: Known<'a>,
     notes: &'a SourceNotes,
     numbers: Vec<Option<u32>>,
 }
 
 impl<'a> Explainer<'a> {
     /// Solves for the ranges of a function's values, from those of its inputs, the clips of its
-    /// values as scalars, and relations that hold for the values.
+    /// values as scalars, and what is known of the values.
     pub fn new(
         function: &'a Function,
         inputs: &'a [Bounds],
         clips: &'a Clips,
-        related: &'a RelationInfo,
+        known: Known<'a>,
         notes: &'a SourceNotes,
     ) -> Explainer<'a> {
-        let constraints = Some(related.constraints.clone());
+        let constraints = Some(known.related.constraints.clone());
         let facts = Facts { clips: Some(clips), constraints, ..Facts::default() };
         let ranges =
             Ranges::solve(function, &vec![false; function.len()], inputs, Nan::Ignore, facts);
-        Explainer { function, ranges, clips, related, notes, numbers: numbers(function) }
+        Explainer { function, ranges, clips, known, notes, numbers: numbers(function) }
     }
 
     /// The function's text with the range of each value, and what it lacks.
@@ -84,7 +93,9 @@ impl<'a> Explainer<'a> {
 
     /// The values with a name, or else the components of the vector with that name.
     fn find(&self, name: &str) -> Vec<Value> {
+        // The name of a constant is its number: 2.0 is no component of a vector 2.
         let values = (0..self.function.len() as u32).map(Value);
+        let values = values.filter(|&value| self.function.constant(value).is_none());
         let all: Vec<_> = self
             .source_names()
             .map(|(name, value)| (name.to_owned(), value))
@@ -168,11 +179,11 @@ impl<'a> Explainer<'a> {
         let node = &self.ranges.graph.nodes[id as usize];
         let Source::Op(op) = node.source else { return None };
         let of_operands = self.transferred(op, &self.operand_bounds(id), id);
-        let is_known = !self.related.constraints[node.value.index()].is_none();
+        let is_known = !self.known.related.constraints[node.value.index()].is_none();
         if !is_known || of_operands.meet(self.bounds(id)) == of_operands {
             return None;
         }
-        let refinements = &self.related.refinements[node.value.index()];
+        let refinements = &self.known.related.refinements[node.value.index()];
         let mut names: Vec<_> = refinements
             .iter()
             .map(|refinement| match (refinement.relation(), op) {
@@ -183,9 +194,11 @@ impl<'a> Explainer<'a> {
                 (None, _) => "power",
             })
             .collect();
-        if names.is_empty() {
-            // Facts about values that no endpoints have.
-            names.push(if op == Op::ISub { "remainder" } else { Relation::Unit.name() });
+        // Facts about values that no endpoints have.
+        if self.known.differences.contains(&node.value) {
+            names.push(Relation::Order.name());
+        } else if names.is_empty() {
+            names.push(Relation::Unit.name());
         }
         names.dedup();
         Some(names.join(", "))
@@ -259,7 +272,7 @@ impl<'a> Explainer<'a> {
             Source::Op(op) => {
                 let mut bounds = self.operand_bounds(id);
                 bounds[k] = one_of(&bounds[k]);
-                let constraint = &self.related.constraints[node.value.index()];
+                let constraint = &self.known.related.constraints[node.value.index()];
                 constraint.apply(&self.transferred(op, &bounds, id)) != *self.bounds(id)
             }
             Source::Param(_) => k < 2,
@@ -422,8 +435,9 @@ mod tests {
         });
         let scalars = vec![false; function.len()];
         let clips = find_clips(&function, &scalars, &inputs, Nan::Ignore);
-        let related = RelationInfo::empty(&function);
-        f(Explainer::new(&function, &inputs, &clips, &related, notes))
+        let (related, differences) = (RelationInfo::empty(&function), FxHashSet::default());
+        let known = Known { related: &related, differences: &differences };
+        f(Explainer::new(&function, &inputs, &clips, known, notes))
     }
 
     fn explain(name: &str) -> String {
@@ -507,7 +521,7 @@ mod tests {
         };
         let explained =
             |name: &str| with_explainer(&notes, |explainer| explainer.explain_all(name));
-        assert_eq!(explained("%99"), None);
+        assert_eq!(["%99", "2", "2.0"].map(explained), [None, None, None]);
         assert!(explained("r").is_some());
         assert_eq!(explained("first"), explained("x"));
         assert_eq!(explained("v").as_deref(), Some("y: [2, 3] (line 7, v.x); an input\n"));

@@ -372,6 +372,7 @@ impl Refinement {
             Refinement::Dot(dot) => dot.is_guarded(),
             Refinement::Squares(squares) => squares.is_guarded(),
             Refinement::NormalizedComponent(component) => component.is_guarded(),
+            Refinement::Quotient(quotient) => quotient.is_guarded(),
             Refinement::HalfVectorDot(_) => true,
             _ => false,
         }

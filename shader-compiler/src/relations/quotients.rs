@@ -8,7 +8,7 @@
 //!
 //! The terms cᵢpᵢ and dᵢpᵢ are products, and pᵢ is the product of the factors that they share.
 //! Either pᵢ is the entire term on one side, computed in any way, or pᵢ consists of all factors
-//! that occur on both sides.
+//! that occur on both sides. If the dividend is a scalar times a sum, each cᵢ has it as a factor.
 //!
 //! # Rounding
 //!
@@ -29,10 +29,13 @@
 //! The underflow term is added, or replaced by another u in δ if no ratio is small enough for it to
 //! matter.
 //!
+//! If static bounds do not exclude D = 0, a [`Guard`] tests at run time that the lower endpoint of the
+//! divisor is at least M = 10⁻²⁰. Then the quotient is no NaN, since N is finite.
+//!
 //! If the sum N overflows, the quotient is infinite. So the upper endpoint is infinite if the upper
 //! endpoint of N is. Nothing else may overflow.
 
-use super::{PointShader, Refinement, RelationInfo};
+use super::{Guard, PointShader, Refinement, RelationInfo};
 use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -54,6 +57,8 @@ pub struct Quotient {
     floors: Vec<Value>,
     /// The dividend, if it may overflow.
     overflows: Option<Value>,
+    /// Tests that the divisor is not 0, if it may be.
+    guard: Option<Guard>,
 }
 
 /// The ratio cᵢ/dᵢ of two terms: a quotient of products of nonnegative values, with a sign.
@@ -63,6 +68,9 @@ struct Ratio {
     denominator: Vec<Value>,
     negated: bool,
 }
+
+/// The least divisor where it may be 0 in static bounds.
+const MIN_GUARDED_DIVISOR: f32 = 1e-20;
 
 /// Unit roundoff u.
 const U: f64 = 1.0 / (1 << 24) as f64;
@@ -99,13 +107,10 @@ pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
         // For ratios of constants, a constraint suffices.
         let constant =
             quotient.sources().iter().all(|&source| point.function.constant(source).is_some());
-        if !constant || lo > known.low() || hi < known.high() {
-            related.add(
-                point,
-                *value,
-                Refinement::Quotient(quotient),
-                Bounds::Float(Floats::between(lo, hi)),
-            );
+        let is_guarded = quotient.is_guarded();
+        if !constant || is_guarded || lo > known.low() || hi < known.high() {
+            let set = if is_guarded { Floats::all() } else { Floats::between(lo, hi) };
+            related.add(point, *value, Refinement::Quotient(quotient), Bounds::Float(set));
         }
     });
 }
@@ -210,7 +215,8 @@ impl PointShader<'_> {
         sum: Value,
         floors: Vec<Value>,
     ) -> Option<Quotient> {
-        let numerator = terms(self.function, dividend)?;
+        let (dividend_sum, scale) = self.scaled_sum(dividend);
+        let numerator = terms(self.function, dividend_sum)?;
         let mut denominator: Vec<_> = terms(self.function, sum)?;
         if floors.iter().chain([&sum]).any(|&value| self.hull(value).is_none()) {
             return None;
@@ -226,18 +232,26 @@ impl PointShader<'_> {
                 .enumerate()
                 .find_map(|(k, &(other, _))| Some((k, self.shared(term, other)?)))?;
             let (other, _) = denominator.swap_remove(k);
-            errors[0].push(self.error(term, &shared.leaves));
+            let error = self.error(term, &shared.leaves);
+            errors[0].push(scale.map_or(error, |scale| self.product_error(error, scale)));
             errors[1].push(self.error(other, &shared.leaves));
-            let Shared { numerator, denominator, .. } = shared;
+            let Shared { mut numerator, denominator, .. } = shared;
+            numerator.extend(scale);
             ratios.push(Ratio { numerator, denominator, negated });
         }
         errors[1].resize(terms, ProductError::default());
         let [min, max] = self.hull(divisor)?;
         let [dividend_min, dividend_max] = self.hull(dividend)?;
-        if min <= 0.0 || max == f32::INFINITY || dividend_min == f32::NEG_INFINITY {
+        if max == f32::INFINITY || dividend_min == f32::NEG_INFINITY {
             return None;
         }
         let overflows = (dividend_max == f32::INFINITY).then_some(dividend);
+        let guard = Guard { value: divisor, min: MIN_GUARDED_DIVISOR };
+        let guard = (min <= 0.0).then_some(guard);
+        if guard.is_some() && (overflows.is_some() || !floors.is_empty()) {
+            return None;
+        }
+        let min = guard.map_or(min, |guard| guard.min);
         let quotient = Quotient {
             ratios,
             includes_zero: !denominator.is_empty(),
@@ -246,8 +260,33 @@ impl PointShader<'_> {
             sum,
             floors,
             overflows,
+            guard,
         };
         self.with_errors(quotient, errors.map(|errors| ProductError::sum(&errors)), f64::from(min))
+    }
+
+    /// A sum and a scalar that is not negative, if a dividend is their product.
+    fn scaled_sum(&self, dividend: Value) -> (Value, Option<Value>) {
+        let operation = |value: Value| self.function.operation(value);
+        let Some((Op::Mul, &[a, b])) = operation(dividend) else { return (dividend, None) };
+        let is_sum = |value: Value| matches!(operation(value), Some((Op::Add | Op::Sub, _)));
+        let is_scale =
+            |value: Value| !self.is_interval[value.index()] && self.is_nonnegative(value);
+        match () {
+            () if is_sum(a) && is_scale(b) => (a, Some(b)),
+            () if is_sum(b) && is_scale(a) => (b, Some(a)),
+            () => (dividend, None),
+        }
+    }
+
+    /// The error of a product of a value with an error and an exact one.
+    fn product_error(&self, error: ProductError, exact: Value) -> ProductError {
+        let max = self.hull(exact).map_or(f64::INFINITY, |[_, hi]| f64::from(hi));
+        let scaled = if error.underflow == 0.0 { 0.0 } else { error.underflow * max };
+        ProductError {
+            roundings: error.roundings + 1,
+            underflow: HIGHER_ORDER_FACTOR * (scaled + ROUNDING_UNDERFLOW),
+        }
     }
 
     /// Splits a term of the dividend and a term of the divisor into shared and other factors. The
@@ -380,11 +419,29 @@ impl Quotient {
         let of_ratios =
             self.ratios.iter().flat_map(|ratio| ratio.numerator.iter().chain(&ratio.denominator));
         let of_floors = self.floors.iter().chain((!self.floors.is_empty()).then_some(&self.sum));
-        of_ratios.chain(of_floors).chain(&self.overflows).copied().collect()
+        let guard = self.guard.map(|guard| guard.value);
+        of_ratios.chain(of_floors).chain(&self.overflows).copied().chain(guard).collect()
+    }
+
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// The minimum and the maximum ratio, widened, if the guard holds.
+    pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
+        let endpoints = self.unguarded(emit, &of);
+        match self.guard {
+            Some(guard) => guard.guarded(emit, of, endpoints),
+            None => endpoints,
+        }
     }
 
     /// The minimum and the maximum ratio, widened.
-    pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
+    fn unguarded<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
@@ -477,5 +534,77 @@ impl Ratio {
         } else {
             endpoints
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interval::Nan;
+    use crate::random::Random;
+    use crate::relations::testing::Bounder;
+    use crate::relations::{Relation, Relations};
+
+    /// k (x² + y² + z²) ÷ ((bx)² + (cy)² + (dz)²), the shape of microfacet distributions, for
+    /// scalars k, b, c and d.
+    fn text(scalars: [f32; 3], k: &str) -> String {
+        let [b, c, d] = scalars.map(|x| format!("{x:?}"));
+        format!(
+            "fn f(x: f32, y: f32, z: f32) -> (r: f32) {{
+               %0 = mul x, x %1 = mul y, y %2 = mul z, z %3 = add %0, %1 %4 = add %3, %2
+               %5 = mul %4, {k}
+               %bx = mul x, {b} %cy = mul y, {c} %dz = mul z, {d}
+               %6 = mul %bx, %bx %7 = mul %cy, %cy %8 = mul %dz, %dz
+               %9 = add %6, %7 %10 = add %9, %8
+               %11 = div %5, %10
+               return %11
+             }}"
+        )
+    }
+
+    #[test]
+    fn scaled_quotients_by_divisors_that_may_be_zero_are_weighted_means() {
+        let mut random = Random::new(41);
+        let mut tight = 0;
+        for _ in 0..150 {
+            let scalars = [0; 3].map(|_| *random.pick(&[1.0, 0.5, 0.01, 1e-6, 30.0]));
+            let k = *random.pick(&[0.0f32, 1.0, 0.25, 1e-30, 7.0]);
+            let nan = *random.pick(&[Nan::Propagate, Nan::Suppress, Nan::Ignore]);
+            let relations = Relations::NONE.with(Relation::Quotients);
+            let bounder =
+                Bounder::new(&text(scalars, &format!("{k:?}")), &[None; 3], relations, nan);
+            for _ in 0..40 {
+                let scale = *random.pick(&[1.0, 1.0, 1e-3, 1e-9, 1e-19, 1e-30]);
+                let width = *random.pick(&[0.0, 1e-4, 0.3, 2.0]);
+                let boxes = [0; 3].map(|_| {
+                    let x = random.below(2001) as f32 / 1000.0 - 1.0;
+                    let y = (x + width * (random.below(1001) as f32 / 1000.0)).min(1.0);
+                    [x * scale, y * scale]
+                });
+                let members: Vec<[f32; 3]> = (0..30)
+                    .map(|_| {
+                        boxes.map(|[lo, hi]| {
+                            let t = random.below(9) as f32 / 8.0;
+                            (lo + t * (hi - lo)).clamp(lo, hi)
+                        })
+                    })
+                    .collect();
+                let is_nan = |[x, y, z]: &[f32; 3]| {
+                    let [b, c, d] = scalars;
+                    let sum = (b * x) * (b * x) + (c * y) * (c * y) + (d * z) * (d * z);
+                    sum == 0.0
+                };
+                // Bounds of code that ignores NaN are meaningless if a NaN occurs.
+                if nan == Nan::Ignore && boxes.iter().all(|[lo, hi]| *lo <= 1e-9 && *hi >= -1e-9) {
+                    continue;
+                }
+                let members = members.iter().filter(|x| nan != Nan::Ignore || !is_nan(x));
+                let [lo, hi] = bounder.run(&boxes, members)[0];
+                let ratios = scalars.map(|x| k / (x * x));
+                let least = ratios.into_iter().fold(f32::INFINITY, f32::min);
+                let most = ratios.into_iter().fold(0.0, f32::max);
+                tight += usize::from(hi <= most * 1.001 + 1e-20 && lo >= least * 0.999 - 1e-20);
+            }
+        }
+        assert!(tight > 2500, "{tight}");
     }
 }

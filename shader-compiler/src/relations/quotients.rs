@@ -541,7 +541,7 @@ impl Ratio {
 mod tests {
     use crate::interval::Nan;
     use crate::random::Random;
-    use crate::relations::testing::Bounder;
+    use crate::relations::testing::{Bounder, members};
     use crate::relations::{Relation, Relations};
 
     /// k (x² + y² + z²) ÷ ((bx)² + (cy)² + (dz)²), the shape of microfacet distributions, for
@@ -580,14 +580,7 @@ mod tests {
                     let y = (x + width * (random.below(1001) as f32 / 1000.0)).min(1.0);
                     [x * scale, y * scale]
                 });
-                let members: Vec<[f32; 3]> = (0..30)
-                    .map(|_| {
-                        boxes.map(|[lo, hi]| {
-                            let t = random.below(9) as f32 / 8.0;
-                            (lo + t * (hi - lo)).clamp(lo, hi)
-                        })
-                    })
-                    .collect();
+                let members = members(&mut random, boxes, 30, 8);
                 let is_nan = |[x, y, z]: &[f32; 3]| {
                     let [b, c, d] = scalars;
                     let sum = (b * x) * (b * x) + (c * y) * (c * y) + (d * z) * (d * z);

@@ -164,7 +164,7 @@ mod tests {
     use crate::ir::text::parse;
     use crate::random::Random;
     use crate::relations::Relations;
-    use crate::relations::testing::Bounder;
+    use crate::relations::testing::{Bounder, members};
 
     const REMAINDER: &str = "%r = rem %a, %b";
     const FLOORED: &str = "%q = div %a, %b %f = floor %q %p = mul %b, %f %r = sub %a, %p";
@@ -202,14 +202,7 @@ mod tests {
                     if random.once_in(3) { [x, x] } else { [x.min(y), x.max(y)] }
                 };
                 let endpoints = [range(), range()];
-                let members: Vec<[f32; 2]> = (0..40)
-                    .map(|_| {
-                        endpoints.map(|[lo, hi]| {
-                            let t = random.below(1025) as f32 / 1024.0;
-                            (lo + t * (hi - lo)).clamp(lo, hi)
-                        })
-                    })
-                    .collect();
+                let members = members(&mut random, endpoints, 40, 1024);
                 let bounds = bounder.run(&endpoints, &members)[0];
                 let most = (b[0] + b[1].abs()) * 1.01 + 0.01 * scale;
                 tight += usize::from(bounds.iter().all(|end| end.abs() <= most));

@@ -50,6 +50,20 @@ pub fn box_around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
     })
 }
 
+/// Random members of a box, at multiples of 1/`steps` of its sides.
+pub fn members<const N: usize>(
+    random: &mut Random,
+    endpoints: [[f32; 2]; N],
+    count: usize,
+    steps: usize,
+) -> Vec<[f32; N]> {
+    let mut member = |[lo, hi]: [f32; 2]| {
+        let t = random.below(steps + 1) as f32 / steps as f32;
+        (lo + t * (hi - lo)).clamp(lo, hi)
+    };
+    (0..count).map(|_| endpoints.map(&mut member)).collect()
+}
+
 /// Declares inputs as the components of `vectors` unit vectors.
 pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     let axis = |input: usize| {

@@ -117,7 +117,7 @@ mod tests {
     use crate::interval::Nan;
     use crate::random::Random;
     use crate::relations::Relations;
-    use crate::relations::testing::Bounder;
+    use crate::relations::testing::{Bounder, members};
 
     /// Remainders of %a by %b, and by 3, as the builder writes that.
     const BODIES: [&str; 6] = [
@@ -155,14 +155,7 @@ mod tests {
                 let y = [y[0], y[0] + 0.05 * (y[1] + 1.0)];
                 let y = y.map(|y| y.min(1.0));
                 let endpoints = [[x[0].min(x[1]), x[0].max(x[1])], y];
-                let members: Vec<[f32; 2]> = (0..40)
-                    .map(|_| {
-                        endpoints.map(|[lo, hi]| {
-                            let t = random.below(1025) as f32 / 1024.0;
-                            (lo + t * (hi - lo)).clamp(lo, hi)
-                        })
-                    })
-                    .collect();
+                let members = members(&mut random, endpoints, 40, 1024);
                 let bounds = bounder.run(&endpoints, &members)[0];
                 let b = if k < 3 { y.map(|y| (y * b_scale + b_offset).abs()) } else { [3.0; 2] };
                 let most = b[0].max(b[1]) * 1.001 + 1e-4;

@@ -4,10 +4,16 @@ use fearless_simd::Level;
 use lightbound_math::limit_simd_level;
 use lightbound_shader::Target;
 
-/// Limits the SIMD instructions of the process to those of a target, so that renders can be compared
-/// with those of other CPUs. Has no effect once anything was loaded or rendered.
+/// Limits the SIMD instructions of the process to those of a target, so that renders can be
+/// compared with those of other CPUs. Without effect except on x86-64.
+///
+/// # Panics
+/// If anything was loaded or rendered before.
 pub fn limit_simd(target: Target) {
-    limit_simd_level(level(target));
+    assert!(
+        limit_simd_level(level(target)),
+        "SIMD instructions are limited before their first use"
+    );
 }
 
 fn level(target: Target) -> Level {

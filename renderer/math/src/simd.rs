@@ -12,9 +12,10 @@ pub fn simd_level() -> Level {
     *LEVEL.get_or_init(Level::new)
 }
 
-/// Limits the level of the process. Has no effect once [`simd_level`] has been called.
-pub fn limit_simd_level(level: Level) {
-    LEVEL.get_or_init(|| level);
+/// Limits the level of the process. Returns `false`, without effect, once [`simd_level`] has been
+/// called.
+pub fn limit_simd_level(level: Level) -> bool {
+    LEVEL.set(level).is_ok()
 }
 
 #[cfg(test)]
@@ -22,9 +23,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_in_use_stay() {
+    fn limits_after_the_first_use_have_no_effect() {
         let first = format!("{:?}", simd_level());
-        limit_simd_level(Level::baseline());
+        assert!(!limit_simd_level(Level::baseline()));
         assert_eq!(format!("{:?}", simd_level()), first);
     }
 }

@@ -1,7 +1,7 @@
 //! What the order of two values implies for their difference: after `a < b`, b − a is positive.
 //!
-//! Rounding does not change the sign of a difference, since subnormals are kept. So the difference of
-//! two floats that are not equal is at least the least positive float in magnitude.
+//! Rounding does not change the sign of a difference, since subnormals are kept. So the difference
+//! of two floats that are not equal is at least the least positive float in magnitude.
 
 use super::conditions::{Implied, Inequality};
 use crate::interval::{Bounds, Floats, Ints, Pieces};
@@ -21,7 +21,8 @@ pub(crate) struct Differences<'a> {
 /// Bounds on the differences in blocks where conditions put their operands in order. They hold for
 /// values, not for the endpoints of interval lowerings.
 pub(crate) fn of_blocks(function: &Function, bounds: &[Bounds]) -> Vec<(Value, Bounds)> {
-    let is_number = |value: Value| !may_be_nan(&bounds[value.index()]);
+    let is_number =
+        |value: Value| !matches!(bounds[value.index()], Bounds::Float(floats) if floats.nan);
     let mut found = vec![];
     let known = Implied::new(function, &is_number);
     visit(&function.body, &Differences { function, bounds, known: &known }, &mut found);
@@ -52,12 +53,8 @@ fn visit(block: &Block, differences: &Differences<'_>, found: &mut Vec<(Value, B
     }
 }
 
-fn may_be_nan(bounds: &Bounds) -> bool {
-    matches!(bounds, Bounds::Float(floats) if floats.nan)
-}
-
 impl Differences<'_> {
-    /// The bounds of a difference; `None` if it is none.
+    /// The bounds of a difference; `None` if the value is not a difference.
     pub fn of(&self, value: Value) -> Option<Bounds> {
         match self.function.operation(value)? {
             (Op::Sub, &[x, y]) => Some(Bounds::Float(self.of_floats(x, y))),
@@ -85,13 +82,14 @@ impl Differences<'_> {
         Floats { nan, ..Floats::of(pieces) }
     }
 
-    /// A float that high − low is at least, unless it is NaN, if an order implies one.
+    /// A lower bound on high − low, unless it is NaN; `None` if no order implies one.
     ///
-    /// Rounding is monotone: if a + c is rounded to a float below b, then a + c < b before rounding,
-    /// too. So b − a > c, which is rounded to at least c. The same holds if a is below b − c.
+    /// Rounding is monotone: if a + c is rounded to a float below b, then a + c < b before
+    /// rounding, too. So b − a > c, which is rounded to at least c. The same holds if a is below b
+    /// − c.
     fn least_difference(&self, high: Value, low: Value) -> Option<f32> {
         let operation = |value: Value| self.function.operation(value);
-        let is_number = |value: Value| !may_be_nan(&self.bounds[value.index()]);
+        let is_number = self.known.is_number;
         let least = |order: &Inequality| {
             let offset = match (operation(order.low), operation(order.high)) {
                 _ if order.low == low && order.high == high => return Some(0.0),

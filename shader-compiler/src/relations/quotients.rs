@@ -29,8 +29,8 @@
 //! The underflow term is added, or replaced by another u in δ if no ratio is small enough for it to
 //! matter.
 //!
-//! If static bounds do not exclude D = 0, a [`Guard`] tests at run time that the lower endpoint of the
-//! divisor is at least M = 10⁻²⁰. Then the quotient is no NaN, since N is finite.
+//! If static bounds do not exclude D = 0, a [`Guard`] tests at run time that the lower endpoint of
+//! the divisor is at least M = 10⁻²⁰. Then the quotient is no NaN, since N is finite.
 //!
 //! If the sum N overflows, the quotient is infinite. So the upper endpoint is infinite if the upper
 //! endpoint of N is. Nothing else may overflow.
@@ -203,19 +203,24 @@ impl PointShader<'_> {
         (0..sums.len()).find_map(|k| {
             let mut floors = sums.clone();
             let sum = floors.swap_remove(k);
-            self.quotient_by_sum(dividend, divisor, sum, floors)
+            let scaled = self.scaled_sum(dividend).and_then(|scaled| {
+                self.quotient_by_sum([dividend, divisor], scaled, sum, floors.clone())
+            });
+            scaled.or_else(|| {
+                self.quotient_by_sum([dividend, divisor], (dividend, None), sum, floors)
+            })
         })
     }
 
-    /// Matches a quotient by a divisor that is a sum, or the maximum of a sum and other values.
+    /// Matches a quotient by a divisor that is a sum, or the maximum of a sum and other values. The
+    /// dividend is `dividend_sum` times `scale`.
     fn quotient_by_sum(
         &self,
-        dividend: Value,
-        divisor: Value,
+        [dividend, divisor]: [Value; 2],
+        (dividend_sum, scale): (Value, Option<Value>),
         sum: Value,
         floors: Vec<Value>,
     ) -> Option<Quotient> {
-        let (dividend_sum, scale) = self.scaled_sum(dividend);
         let numerator = terms(self.function, dividend_sum)?;
         let mut denominator: Vec<_> = terms(self.function, sum)?;
         if floors.iter().chain([&sum]).any(|&value| self.hull(value).is_none()) {
@@ -265,21 +270,21 @@ impl PointShader<'_> {
         self.with_errors(quotient, errors.map(|errors| ProductError::sum(&errors)), f64::from(min))
     }
 
-    /// A sum and a scalar that is not negative, if a dividend is their product.
-    fn scaled_sum(&self, dividend: Value) -> (Value, Option<Value>) {
+    /// Splits a product of a sum and a nonnegative scalar.
+    fn scaled_sum(&self, dividend: Value) -> Option<(Value, Option<Value>)> {
         let operation = |value: Value| self.function.operation(value);
-        let Some((Op::Mul, &[a, b])) = operation(dividend) else { return (dividend, None) };
+        let Some((Op::Mul, &[a, b])) = operation(dividend) else { return None };
         let is_sum = |value: Value| matches!(operation(value), Some((Op::Add | Op::Sub, _)));
         let is_scale =
             |value: Value| !self.is_interval[value.index()] && self.is_nonnegative(value);
         match () {
-            () if is_sum(a) && is_scale(b) => (a, Some(b)),
-            () if is_sum(b) && is_scale(a) => (b, Some(a)),
-            () => (dividend, None),
+            () if is_sum(a) && is_scale(b) => Some((a, Some(b))),
+            () if is_sum(b) && is_scale(a) => Some((b, Some(a))),
+            () => None,
         }
     }
 
-    /// The error of a product of a value with an error and an exact one.
+    /// The error of the product of a value that has an error and an exact value.
     fn product_error(&self, error: ProductError, exact: Value) -> ProductError {
         let max = self.hull(exact).map_or(f64::INFINITY, |[_, hi]| f64::from(hi));
         let scaled = if error.underflow == 0.0 { 0.0 } else { error.underflow * max };

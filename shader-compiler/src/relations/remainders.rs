@@ -58,18 +58,13 @@ impl Candidates {
 }
 
 fn remainder(function: &Function, value: Value) -> Option<Remainder> {
-    let found = |a, b, negates_b, is_floored, slack| Remainder {
-        value,
-        a,
-        b,
-        negates_b,
-        is_floored,
-        slack,
-    };
     let (sums, negates_b) = match function.operation(value)? {
-        (Op::Rem, &[a, b]) => return Some(found(a, b, false, false, Slack::Quotient)),
-        (Op::Sub, &[a, product]) => ([[a, product]; 2], false),
-        (Op::Add, &[a, product]) => ([[a, product], [product, a]], true),
+        (Op::Rem, &[a, b]) => {
+            let (negates_b, is_floored, slack) = (false, false, Slack::Quotient);
+            return Some(Remainder { value, a, b, negates_b, is_floored, slack });
+        }
+        (Op::Sub, &[a, product]) => (vec![[a, product]], false),
+        (Op::Add, &[a, product]) => (vec![[a, product], [product, a]], true),
         _ => return None,
     };
     sums.into_iter().find_map(|[a, product]| {
@@ -81,7 +76,7 @@ fn remainder(function: &Function, value: Value) -> Option<Remainder> {
                 _ => return None,
             };
             let slack = quotient_slack(function, [a, b], negates_b, quotient)?;
-            Some(found(a, b, negates_b, is_floored, slack))
+            Some(Remainder { value, a, b, negates_b, is_floored, slack })
         })
     })
 }

@@ -109,8 +109,8 @@ fn operations_that_decide_a_sign_or_a_nan_stay() {
 }
 
 /// Checks that a function and its specialization, also compiled for a target, return the same for
-/// random inputs within random bounds, but for signs of zeros. Returns whether the specialization is
-/// shorter.
+/// random inputs within random bounds, but for signs of zeros. Returns whether the specialization
+/// is shorter.
 fn check(seed: u64, rows: usize, target: Target) -> bool {
     let function = random::function(seed, &random::Options::any(seed, false));
     let mut random = Random::new(seed ^ 0x5bec);

@@ -233,8 +233,8 @@ pub struct Args {
     #[arg(long, value_parser = choice::<AccelKind>(), default_value = "auto", help_heading = "Work")]
     pub accel: AccelKind,
 
-    /// Instruction set, which does not affect pixels [default: the best of this machine; `avx2` does
-    /// not use AVX-512]
+    /// Instruction set, which does not affect pixels [default: the best of this machine, which may
+    /// use AVX-512]
     #[arg(long, value_name = "TARGET", value_parser = target_parser(), help_heading = "Work")]
     pub target: Option<Target>,
 
@@ -456,7 +456,8 @@ fn render_scene(
     }
 }
 
-/// Checks the target and starts the thread pool; returns the number of threads.
+/// Checks the target, limits SIMD instructions to it, and starts the thread pool. Returns the
+/// number of threads.
 fn prepare(args: &Args) -> Result<usize, Error> {
     if let Some(target) = args.target.filter(|target| !target.is_available()) {
         return Err(unavailable(target));

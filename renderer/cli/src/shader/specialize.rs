@@ -385,7 +385,7 @@ fn table(
             *ms = 1e3 * (derivation + start.elapsed()).as_secs_f64();
             *cost = Cost { cycles: cost.cycles * ratio.unwrap_or(1.0), ..Cost::of(&code) };
             if ratio.is_none() {
-                rejected += &format!("\n{name} has no tests for zero: they did not save time.");
+                rejected += &format!("\nno tests for zero in {name}: they did not save time");
             }
         }
         columns.push(("--profile", costs));

@@ -11,24 +11,25 @@ pub(super) fn trim_heap() {
     }
 }
 
-/// Returns an empty vector with a capacity, in huge pages where Linux has them. With pages of 4 KB,
-/// rays through large meshes miss the TLB for most nodes and triangles.
+/// Allocates an empty vector, and asks Linux to back it with huge pages. With pages of 4 KB, rays
+/// through large meshes miss the TLB for most nodes and triangles.
 pub(super) fn with_huge_pages<T>(capacity: usize) -> Vec<T> {
-    let items = Vec::<T>::with_capacity(capacity);
+    let mut items = Vec::<T>::with_capacity(capacity);
     #[cfg(target_os = "linux")]
     {
-        const PAGE_SIZE: usize = 1 << 21;
-        let start = items.as_ptr().addr();
-        let (start, end) = (start.next_multiple_of(PAGE_SIZE), start + capacity * size_of::<T>());
-        if start + PAGE_SIZE <= end {
+        /// That of x86-64, and of other CPUs with pages of 4 KB.
+        const HUGE_PAGE_SIZE: usize = 1 << 21;
+        let memory = items.as_mut_ptr();
+        let (start, end) = (
+            memory.addr().next_multiple_of(HUGE_PAGE_SIZE),
+            memory.addr() + capacity * size_of::<T>(),
+        );
+        if start + HUGE_PAGE_SIZE <= end {
+            let len = (end - start) / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+            // Without huge pages, everything works as well.
             // SAFETY: the pages belong to the vector, and the advice changes no memory.
-            unsafe {
-                libc::madvise(
-                    start as *mut _,
-                    (end - start) / PAGE_SIZE * PAGE_SIZE,
-                    libc::MADV_HUGEPAGE,
-                );
-            }
+            let _ =
+                unsafe { libc::madvise(memory.with_addr(start).cast(), len, libc::MADV_HUGEPAGE) };
         }
     }
     items

@@ -348,7 +348,7 @@ impl KernelProfile {
 
 /// The tests for zero that a profile justifies in a kernel.
 pub enum ZeroTests {
-    /// None is expected to save time.
+    /// None is expected to save time, or their time was not measured.
     None,
     /// They did not save time when measured.
     Rejected,
@@ -412,8 +412,8 @@ impl ShaderProfile {
         serde_json::to_vec_pretty(self).expect("profiles can be serialized")
     }
 
-    /// Returns the tests in the kernels of a shader, for groups of as many lanes. The parameters may
-    /// have other bounds than in the profiled scene, if the code is the same.
+    /// Returns the tests in the kernels of a shader, for groups of as many lanes. The parameters
+    /// may have other bounds than in the profiled scene, if the code is the same.
     ///
     /// # Errors
     /// If the profile is of other code or damaged.

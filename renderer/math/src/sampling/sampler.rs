@@ -99,7 +99,9 @@ impl Sampler {
                 dispatch!(simd_level(), simd => sobol_columns(simd, self.tables, keys, set, out));
             }
             SamplerKind::Independent => {
-                dispatch!(simd_level(), simd => independent_columns(simd, self.seed, keys, set, out));
+                dispatch!(simd_level(), simd => {
+                    independent_columns(simd, self.seed, keys, set, out)
+                });
             }
         }
     }

@@ -26,7 +26,7 @@ pub struct SourceNotes {
     pub lines: FxHashMap<Value, usize>,
 }
 
-/// Facts about values beyond those that operations and conditions imply.
+/// Relations and differences that tighten values, for explanations.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// Relations that hold for the values, and their constraints.
@@ -194,7 +194,7 @@ impl<'a> Explainer<'a> {
                 (None, _) => "power",
             })
             .collect();
-        // Facts about values that no endpoints have.
+        // Facts that hold for members of a range, but not for its endpoints.
         if self.known.differences.contains(&node.value) {
             names.push(Relation::Order.name());
         } else if names.is_empty() {

@@ -41,8 +41,8 @@ pub(super) fn sub<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> O
     })
 }
 
-/// Relaxed: x · c + x · d → x · (c + d), for powers of two, where it changes only zeros and
-/// overflow: `reflect` about an axis computes x − 2x.
+/// Relaxed: x · c + x · d → x · (c + d), for powers of two of at least 1; smaller ones may round
+/// subnormals. It changes only zeros and overflow. `reflect` about an axis computes x − 2x.
 fn like_terms<B: Context>(b: &mut B, x: Value, y: Value, sign: f32) -> Option<Value> {
     let term = |value: Value| match form(b, value) {
         Apply(Neg, [z, ..]) => (z, -1.0),

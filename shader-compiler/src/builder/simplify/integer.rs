@@ -41,7 +41,7 @@ pub(super) fn isub<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
     })
 }
 
-/// x − (x ÷ c) · c → x % c. The remainder by 0, and that of a quotient that does not fit, is 0.
+/// x − (x ÷ c) · c → x % c. Not for c = 0 or c = −1, where x % c is defined as 0.
 fn remainder<B: Context>(b: &mut B, x: Value, quotient: Value, c: Value) -> Option<Value> {
     let Apply(op @ (SDiv | UDiv), [dividend, divisor, _]) = form(b, quotient) else { return None };
     let is_defined = !matches!(constant(b, c)?, 0 | u32::MAX);

@@ -1,10 +1,10 @@
 //! Limits of remainders by the endpoints of a and b.
 //!
-//! The limits of [`remainder_limits`](crate::analysis::transfer::remainder_limits) for the endpoints
-//! of a box, with twice the slack, which covers the roundings of the limits themselves. They are
-//! better than those for static bounds if the divisor varies, and if a is large in static bounds,
-//! but not in the box: rounding errors are proportional to a. Where a or the quotient may overflow,
-//! the limits are infinite.
+//! The limits of [`remainder_limits`](crate::analysis::transfer::remainder_limits) for the
+//! endpoints of a box, with twice the slack, which covers the roundings of the limits themselves.
+//! They are better than those for static bounds if the divisor varies, or if a is large in static
+//! bounds, but not in the box: rounding errors are proportional to a. Where a or the quotient may
+//! overflow, the limits are infinite.
 
 use super::Remainder;
 use crate::analysis::transfer::MAX_MAGNITUDE;
@@ -14,11 +14,11 @@ use crate::math::EmitExt;
 use crate::math::eval::ConstantEvaluator;
 use crate::relations::PointShader;
 
-/// Ratio of slack and divisor beyond which the slack is computed from endpoints.
+/// Ratio of slack to divisor beyond which the slack is computed from endpoints.
 const MAX_STATIC_SLACK: f64 = 1.0 / 64.0;
 
 /// Absolute slack, 2⁻¹²⁵.
-const ABSOLUTE: f32 = 2.0 * f32::MIN_POSITIVE;
+const ABSOLUTE_SLACK: f32 = 2.0 * f32::MIN_POSITIVE;
 
 /// The limits of a remainder, as a function of endpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +37,8 @@ pub struct RemainderLimits {
 }
 
 impl RemainderLimits {
-    /// The limits, and a set that contains them and the remainders, if they may be better than those
-    /// for static bounds, given the bounds of a and of the divisor.
+    /// The limits, and a set that contains them and the remainders, if they may be better than
+    /// those for static bounds, given the bounds of a and of the divisor.
     pub(super) fn of(
         point: &PointShader<'_>,
         remainder: &Remainder,
@@ -92,7 +92,7 @@ impl RemainderLimits {
         let sum = emit.add(magnitude, b);
         let slack = emit.f32(self.slack);
         let slack = emit.mul(sum, slack);
-        let absolute = emit.f32(ABSOLUTE);
+        let absolute = emit.f32(ABSOLUTE_SLACK);
         let slack = emit.add(slack, absolute);
         let most = emit.add(b, slack);
         let [least, minus_slack] = [most, slack].map(|end| emit.neg(end));
@@ -135,7 +135,7 @@ mod tests {
         let mut tight = 0;
         for round in 0..480 {
             let k = round % BODIES.len();
-            // The scale is that of static bounds; boxes are as small as 10.
+            // The scale is that of static bounds; |a| is at most 16 in boxes, except with the last.
             let (scale, range) =
                 *random.pick(&[(1e38, 1e-37), (1e8, 1e-7), (16.0, 1.0), (1e38, 1.0)]);
             let [b_scale, b_offset] = *random.pick(&[[4.0, 4.5], [-4.0, -4.5], [0.01, 0.02]]);

@@ -438,7 +438,7 @@ impl<'a> Wavefront<'a> {
     fn sort_by_shader(&mut self, depth: u32) {
         let mut order = std::mem::take(&mut self.shader_order);
         let ranks = (0..self.paths.rays.len()).map(|path| self.rank(path, depth));
-        order.sort(ranks, self.shader_ranks.of_ended());
+        order.sort(ranks, self.shader_ranks.ended_rank());
         self.shader_order = order;
     }
 
@@ -448,10 +448,10 @@ impl<'a> Wavefront<'a> {
         let ranks = &self.shader_ranks;
         if self.columns.media {
             if self.paths.throughput(path) == Vec3::ZERO {
-                return ranks.of_ended();
+                return ranks.ended_rank();
             }
             if let Some(collision) = self.media.collision(path) {
-                return ranks.of_medium(collision.medium);
+                return ranks.medium_rank(collision.medium);
             }
         }
         let hit = &self.hits[path];
@@ -459,11 +459,11 @@ impl<'a> Wavefront<'a> {
             return MISS;
         }
         let primitive = &self.scene.geometry.primitives[hit.primitive as usize];
-        ranks.of_material(primitive.material).unwrap_or_else(|| {
+        ranks.material_rank(primitive.material).unwrap_or_else(|| {
             let [mut lobe_u, ..] = self.samples.sampler.get4(self.paths.key[path], 2 * depth + 2);
             let d = self.paths.rays[path].d;
             let material = resolve_mix(self.scene, hit, d, &mut lobe_u);
-            ranks.of_material(material).expect("the resolved material is not a mix")
+            ranks.material_rank(material).expect("the resolved material is not a mix")
         })
     }
 
@@ -472,7 +472,7 @@ impl<'a> Wavefront<'a> {
     fn shade(&mut self, shading: &mut ShadingBuffers<'a>, depth: u32, features: FeatureLayers) {
         let order = std::mem::take(&mut self.shader_order);
         self.add_environment_light(order.paths(MISS));
-        for rank in self.shader_ranks.of_vertices() {
+        for rank in self.shader_ranks.vertex_ranks() {
             let is_collision = self.shader_ranks.is_collision(rank);
             self.vertices.kind =
                 if is_collision { VertexKind::Collision } else { VertexKind::Surface };

@@ -31,8 +31,8 @@ impl ShaderRanks {
             _ => None,
         };
         let phase = |medium: &Medium| Some(medium.phase.shader);
-        let surfaces = sorted(scene.materials.iter().map(surface));
-        let phases = sorted(scene.media.iter().map(phase));
+        let surfaces = sorted_unique(scene.materials.iter().map(surface));
+        let phases = sorted_unique(scene.media.iter().map(phase));
         let position = |shaders: &[Option<u32>], shader| {
             shaders.binary_search(&shader).expect("the list has all shaders") as Rank
         };
@@ -54,22 +54,22 @@ impl ShaderRanks {
     }
 
     /// Returns the rank of surfaces with a material; `None` if it is mixed.
-    pub fn of_material(&self, material: u32) -> Option<Rank> {
+    pub fn material_rank(&self, material: u32) -> Option<Rank> {
         self.of_materials[material as usize]
     }
 
     /// Returns the rank of collisions in a medium.
-    pub fn of_medium(&self, medium: u32) -> Rank {
+    pub fn medium_rank(&self, medium: u32) -> Rank {
         self.of_media[medium as usize]
     }
 
     /// Returns the ranks of surfaces and collisions.
-    pub fn of_vertices(&self) -> Range<Rank> {
-        MISS + 1..self.of_ended()
+    pub fn vertex_ranks(&self) -> Range<Rank> {
+        MISS + 1..self.ended_rank()
     }
 
     /// Returns the last rank: that of paths that have ended.
-    pub fn of_ended(&self) -> Rank {
+    pub fn ended_rank(&self) -> Rank {
         self.shaders.len() as Rank
     }
 
@@ -84,7 +84,7 @@ impl ShaderRanks {
     }
 }
 
-fn sorted(shaders: impl Iterator<Item = Option<u32>>) -> Vec<Option<u32>> {
+fn sorted_unique(shaders: impl Iterator<Item = Option<u32>>) -> Vec<Option<u32>> {
     let mut shaders: Vec<_> = shaders.collect();
     shaders.sort_unstable();
     shaders.dedup();

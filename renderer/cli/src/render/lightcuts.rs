@@ -231,7 +231,12 @@ pub fn warn(
     if let Some(name) = first(is_refractive_shader).filter(|_| !settings.glossy_paths) {
         warn(
             format!("nothing but lights is visible through material \"{name}\""),
-            "dark glass; --glossy-paths lets paths continue through it",
+            match settings.virtual_lights {
+                None => "dark glass; --glossy-paths lets paths continue through it",
+                Some(_) => {
+                    "virtual lights behind it; --glossy-paths lets paths continue through it"
+                }
+            },
         )?;
     }
     let shares_points = settings.gather > 1 && settings.cut.mode() == CutMode::Deterministic;

@@ -20,6 +20,15 @@ pub(super) struct Indirect {
 /// Seed of the paths from lights, for seed 0 of the rendering.
 const LIGHT_PATH_SEED: u32 = 0x11_9857;
 
+/// Returns the seed of the paths from lights, for a seed of the rendering. A path hashes it, XOR its
+/// number. So seeds differ in their upper bits: otherwise, they would exchange the random numbers of
+/// the same paths, and the mean of images with several seeds would not converge.
+fn path_seed(seed: u32) -> u32 {
+    /// 2³² over the golden ratio.
+    const SPREAD: u32 = 0x9e37_79b9;
+    LIGHT_PATH_SEED ^ seed.wrapping_mul(SPREAD)
+}
+
 impl Indirect {
     /// Traces virtual lights, and adds them to the tree. Their paths have at least one vertex.
     ///
@@ -36,7 +45,7 @@ impl Indirect {
         let options = TraceOptions {
             paths: virtual_lights.paths,
             max_events: settings.integrator.max_depth - 1,
-            seed: LIGHT_PATH_SEED ^ settings.sampling.seed,
+            seed: path_seed(settings.sampling.seed),
             shadow_terminator: settings.integrator.shadow_terminator,
         };
         let Some((lights, materials)) = trace(scene, tree, materials, &options) else {
@@ -65,3 +74,18 @@ fn clamp_distance(scene: &Scene, settings: &VirtualLightSettings) -> f32 {
 /// The automatic clamp distance over the distance between virtual lights on the scene's bounding
 /// box. A virtual light then adds little to the light of a point at this distance.
 const AUTOMATIC_CLAMP: f32 = 2.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_different_seeds_share_no_random_numbers() {
+        const MAX_PATHS: u32 = 1 << 20;
+        let seeds: Vec<u32> = (0..500).map(path_seed).collect();
+        assert_eq!(seeds[0], LIGHT_PATH_SEED);
+        for (k, a) in seeds.iter().enumerate() {
+            assert!(seeds[..k].iter().all(|b| a ^ b >= MAX_PATHS), "{k}");
+        }
+    }
+}

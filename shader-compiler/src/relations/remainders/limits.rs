@@ -3,8 +3,9 @@
 //! The limits of [`remainder_limits`](crate::analysis::transfer::remainder_limits) for the
 //! endpoints of a box, with twice the slack, which covers the roundings of the limits themselves.
 //! They are better than those for static bounds if the divisor varies, or if a is large in static
-//! bounds, but not in the box: rounding errors are proportional to a. Where a or the quotient may
-//! overflow, the limits are infinite.
+//! bounds, but not in the box: rounding errors are proportional to a. They always apply, so that
+//! relations, which narrow static bounds, never lead to wider endpoints. Where a or the quotient
+//! may overflow, the limits are infinite.
 
 use super::Remainder;
 use crate::analysis::transfer::MAX_MAGNITUDE;
@@ -13,9 +14,6 @@ use crate::ir::{Emit, Value};
 use crate::math::EmitExt;
 use crate::math::eval::ConstantEvaluator;
 use crate::relations::PointShader;
-
-/// Ratio of slack to divisor beyond which the slack is computed from endpoints.
-const MAX_STATIC_SLACK: f64 = 1.0 / 64.0;
 
 /// Absolute slack, 2⁻¹²⁵.
 const ABSOLUTE_SLACK: f32 = 2.0 * f32::MIN_POSITIVE;
@@ -37,8 +35,8 @@ pub struct RemainderLimits {
 }
 
 impl RemainderLimits {
-    /// The limits, and a set that contains them and the remainders, if they may be better than
-    /// those for static bounds, given the bounds of a and of the divisor.
+    /// The limits, and a set that contains them and the remainders, given the bounds of a and of the
+    /// divisor. `None` if the divisor may be 0 or overflow.
     pub(super) fn of(
         point: &PointShader<'_>,
         remainder: &Remainder,
@@ -51,10 +49,6 @@ impl RemainderLimits {
             return None;
         }
         let slack = 2.0 * remainder.slack.relative();
-        let is_constant = b[0] == b[1];
-        if is_constant && max_of_a * slack <= MAX_STATIC_SLACK * max_of_b {
-            return None;
-        }
         let max_a = ((MAX_MAGNITUDE * min_of_b.min(1.0)) as f32).next_down();
         let is_negative = b[1] < 0.0;
         let limits = RemainderLimits {

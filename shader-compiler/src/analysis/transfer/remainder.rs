@@ -8,9 +8,9 @@
 //! Let u = 2⁻²⁴, q the quotient in floats, and t = trunc(q) or ⌊q⌋. a = bq (1 + θ), unless q is
 //! subnormal; then a − bt is a or, if q < 0, a + b, which is within the bounds. 0 ≤ |q − t| < 1, so
 //! a − bt is b (q − t) up to |θ| |bq|. The product bt has a relative error of u and an absolute one
-//! of 2⁻¹⁵⁰, and |bt| ≤ |bq| + |b|. So the difference before rounding is between 0 and b up to (|θ|
-//! + 1.01u) |a| + 1.1u |b| + 2⁻¹⁵⁰. Its rounding adds a relative error of u. If t is truncated, bt
-//! has the sign of a, so |a| is a limit exactly. Static bounds rule out overflow.
+//! of 2⁻¹⁵⁰, and |bt| ≤ |bq| + |b|. So the difference before rounding is between 0 and b up to
+//! (|θ| + 1.01u) |a| + 1.1u |b| + 2⁻¹⁵⁰. Its rounding adds a relative error of u. If t is
+//! truncated, bt has the sign of a, so |a| is a limit exactly. Static bounds rule out overflow.
 //!
 //! | quotient | \|θ\| at most | sum of errors | [`Slack`] |
 //! |---|---|---|---|

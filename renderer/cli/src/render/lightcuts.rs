@@ -228,10 +228,15 @@ pub fn warn(
             "they cast shadows; leave them out, or use --integrator path",
         )?;
     }
-    if let Some(name) = first(is_refractive_shader).filter(|_| !settings.glossy_paths) {
+    let has_indirect_light = loaded.settings.integrator.max_depth > 1;
+    let continues = settings.glossy_paths && has_indirect_light;
+    if let Some(name) = first(is_refractive_shader).filter(|_| !continues) {
         warn(
             format!("nothing but lights is visible through material \"{name}\""),
             match settings.virtual_lights {
+                _ if !has_indirect_light => {
+                    "dark glass; \"maxdepth\" 2 and --glossy-paths let paths continue through it"
+                }
                 None => "dark glass; --glossy-paths lets paths continue through it",
                 Some(_) => {
                     "virtual lights behind it; --glossy-paths lets paths continue through it"

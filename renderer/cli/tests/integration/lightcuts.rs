@@ -228,12 +228,13 @@ Shape "sphere"
 
 #[test]
 fn light_that_cuts_miss_is_reported() {
-    let scene = |material: &str| {
+    let scene = |max_depth: u32, material: &str| {
         SceneDir::new(&format!(
             r#"
 Camera "perspective"
 Film "rgb" "integer xresolution" 4 "integer yresolution" 4 "string filename" "a.exr"
 Sampler "zsobol" "integer pixelsamples" 4
+Integrator "lightcuts" "integer maxdepth" {max_depth}
 WorldBegin
 LightSource "point" "point3 from" [0 2 0]
 MakeNamedMaterial "m" {material}
@@ -244,12 +245,16 @@ Shape "sphere"
         ))
     };
     let pane = "no light passes panes of material \"m\"";
-    scene(r#""string type" "thindielectric""#).render(&[]).code(0).stderr(contains(pane));
-    let rough = scene(r#""string type" "dielectric" "float roughness" 0.2"#);
+    scene(5, r#""string type" "thindielectric""#).render(&[]).code(0).stderr(contains(pane));
+    let rough = r#""string type" "dielectric" "float roughness" 0.2"#;
     let dark = "nothing but lights is visible through material \"m\"";
-    rough.render(&[]).code(0).stderr(contains(dark).and(contains("--glossy-paths")));
-    rough.render(&["--glossy-paths"]).code(0).stderr("");
-    let diffuse = scene(r#""string type" "diffuse""#);
+    let scattered = scene(5, rough);
+    scattered.render(&[]).code(0).stderr(contains(dark).and(contains("--glossy-paths")));
+    scattered.render(&["--glossy-paths"]).code(0).stderr("");
+    let direct = scene(1, rough).render(&["--glossy-paths"]).code(0);
+    let without_effect = "no path continues at a glossy surface, since \"maxdepth\" is 1";
+    direct.stderr(contains(without_effect).and(contains(dark)).and(contains("\"maxdepth\" 2")));
+    let diffuse = scene(5, r#""string type" "diffuse""#);
     diffuse.render(&["--noise-threshold", "0.1"]).code(0).stderr("");
     for (args, cause) in [
         (["--light-paths", "100"], "virtual lights, which are the same for all samples"),

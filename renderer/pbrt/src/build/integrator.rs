@@ -167,14 +167,18 @@ impl Builder<'_> {
                 Method::AmbientOcclusion(AmbientOcclusionSettings::default())
             }
         };
-        if let Method::Lightcuts(LightcutsSettings { virtual_lights: Some(_), .. }) = method
+        if let Method::Lightcuts(settings) = &method
             && max_depth < 2
         {
-            self.warn(
-                integrator,
-                format!("paths from lights add nothing, since \"maxdepth\" is {max_depth}"),
-                "direct light only",
-            )?;
+            let rendered = if max_depth == 0 { "emission only" } else { "direct light only" };
+            let options = [
+                (settings.virtual_lights.is_some(), "paths from lights add nothing"),
+                (settings.glossy_paths, "no path continues at a glossy surface"),
+            ];
+            for (_, effect) in options.into_iter().filter(|(is_set, _)| *is_set) {
+                let message = format!("{effect}, since \"maxdepth\" is {max_depth}");
+                self.warn(integrator, message, rendered)?;
+            }
         }
         let is_path = matches!(file_method, MethodName::Path | MethodName::Volpath);
         if method.name() != MethodName::Path && is_path {
@@ -399,6 +403,8 @@ mod tests {
             let option = LightcutsOverrides { light_paths: Some(100), ..none };
             let path = text.replace("lightcuts", "path");
             assert_eq!(settings(&path, Some(MethodName::Lightcuts), option).1, warnings);
+            let glossy = LightcutsOverrides { glossy_paths: true, ..option };
+            assert_eq!(settings(&text, None, glossy).1, 2 * warnings);
         }
     }
 

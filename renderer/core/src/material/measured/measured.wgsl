@@ -82,15 +82,10 @@ fn interval(axis: i32, count: i32, angle: f32) -> vec2f {
     if count == 1 {
         return vec2f();
     }
+    // A binary search does not end on ranges of angles. A count has tight bounds.
     var first = 0;
-    var end = count - 1;
-    while end - first > 1 {
-        let middle = (first + end) / 2;
-        if textureLoad(angles, vec2i(middle, axis), 0).r <= angle {
-            first = middle;
-        } else {
-            end = middle;
-        }
+    for (var i = 1; i < count - 1; i++) {
+        first += select(0, 1, textureLoad(angles, vec2i(i, axis), 0).r <= angle);
     }
     let low = textureLoad(angles, vec2i(first, axis), 0).r;
     let high = textureLoad(angles, vec2i(first + 1, axis), 0).r;

@@ -2,14 +2,19 @@
 //!
 //! Images are square and in the equal-area octahedral layout of [`super::octahedral`]. As in
 //! pbrt-v4, lookups return the nearest texel, and negative values are replaced by zero. So the
-//! radiance is constant on each texel, and so is the sampling density per area of the square, which
-//! is proportional to luminance.
+//! radiance is constant on each texel, and so is the sampling density per area of the square.
+//!
+//! **MIS compensation** (Karlík et al. 2019, *MIS Compensation: Optimizing Sampling Techniques in
+//! Multiple Importance Sampling*). BSDF samples find bright and dim directions alike. So light
+//! samples need only find what is brighter: their density is proportional to the luminance above a
+//! threshold. Dimmer texels, and constant environments, are left to BSDF sampling. Light samples
+//! alone would lack their light.
 
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{Light, LightError, LightSample, abs_luminance};
 use glam::Mat3;
 use lightbound_math::direction_box::{greater, lesser};
-use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
+use lightbound_math::sampling::warp::UNIFORM_SPHERE_PDF;
 use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
 use lightbound_math::{Cone, Transform, Vec2, Vec3, vec2};
 use std::f32::consts::PI;
@@ -20,6 +25,10 @@ use std::sync::Arc;
 pub struct Environment {
     pub(super) kind: EnvironmentKind,
     mean: Vec3,
+    /// Luminance above which light sampling samples radiance.
+    threshold: f32,
+    /// See [`Environment::sampled_share`].
+    sampled_share: f32,
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +49,7 @@ pub(super) struct EnvironmentImage {
     light_from_render: Mat3,
     /// |det| of `render_from_light`.
     determinant: f32,
-    /// `None` if all texels are black.
+    /// `None` if no texel is above the threshold.
     pub distribution: Option<Arc<PiecewiseConstant2d>>,
 }
 
@@ -54,10 +63,17 @@ pub(super) struct EnvironmentTexel {
     pub density: f32,
 }
 
+/// Threshold of light sampling, relative to the mean luminance of an image. Karlík et al. subtract
+/// half of the mean for one uniform BSDF sample. We trace more of them, and those of guides find
+/// bright directions better. The error at equal time, relative to that without compensation, was
+/// 0.64 to 0.88 for 0.5, 0.48 to 0.86 for 1, and 0.45 to 0.69 for 2.
+const THRESHOLD: f64 = 2.0;
+
 impl Environment {
     /// Creates an environment with the same radiance from every direction, W·sr⁻¹·m⁻².
     pub fn constant(radiance: Vec3) -> Environment {
-        Environment { kind: EnvironmentKind::Constant, mean: radiance }
+        let kind = EnvironmentKind::Constant;
+        Environment { kind, mean: radiance, threshold: f32::INFINITY, sampled_share: 0.0 }
     }
 
     /// Creates an environment from an image of `size` × `size` linear RGB texels, row by row from
@@ -82,7 +98,12 @@ impl Environment {
         }
         let texels: Vec<Vec3> = texels.into_iter().map(|t| t.max(Vec3::ZERO)).collect();
         let mean = texels.iter().map(|t| t.as_dvec3()).sum::<glam::DVec3>() / texels.len() as f64;
-        let weights: Vec<f32> = texels.iter().map(|&t| abs_luminance(t)).collect();
+        let luminances: Vec<f32> = texels.iter().map(|&t| abs_luminance(t)).collect();
+        let total: f64 = luminances.iter().map(|&luminance| f64::from(luminance)).sum();
+        let threshold = (THRESHOLD * total / texels.len() as f64) as f32;
+        let weights: Vec<f32> =
+            luminances.iter().map(|luminance| (luminance - threshold).max(0.0)).collect();
+        let sampled: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
         let distribution = PiecewiseConstant2d::new(&weights, size);
         let center =
             |i: usize| vec2((i % size) as f32 + 0.5, (i / size) as f32 + 0.5) / size as f32;
@@ -100,7 +121,12 @@ impl Environment {
             determinant: 1.0,
         };
         let image = image.with_transform(render_from_light);
-        Ok(Environment { kind: EnvironmentKind::Image(Box::new(image)), mean: mean.as_vec3() })
+        Ok(Environment {
+            kind: EnvironmentKind::Image(Box::new(image)),
+            mean: mean.as_vec3(),
+            threshold,
+            sampled_share: if sampled > 0.0 { (sampled / total) as f32 } else { 0.0 },
+        })
     }
 
     /// Returns the environment with another transform from the image to render space.
@@ -111,7 +137,7 @@ impl Environment {
                 (**image).clone().with_transform(render_from_light),
             )),
         };
-        Environment { kind, mean: self.mean }
+        Environment { kind, ..*self }
     }
 
     /// Returns the environment with a function applied to the radiance of each texel.
@@ -139,10 +165,26 @@ impl Environment {
         }
     }
 
+    /// Returns the part of the radiance from a direction that light sampling samples, rather than
+    /// leave it to BSDF sampling.
+    pub fn sampled_radiance(&self, radiance: Vec3) -> Vec3 {
+        let luminance = abs_luminance(radiance);
+        if luminance > self.threshold {
+            radiance * ((luminance - self.threshold) / luminance)
+        } else {
+            Vec3::ZERO
+        }
+    }
+
+    /// Returns how much of the luminance light sampling samples, from 0 to 1.
+    pub fn sampled_share(&self) -> f32 {
+        self.sampled_share
+    }
+
     /// Returns the density, 1/sr, with which [`Light::sample_li`] samples the unit direction `wi`.
     pub fn pdf_li(&self, wi: Vec3) -> f32 {
         match &self.kind {
-            EnvironmentKind::Constant => UNIFORM_SPHERE_PDF,
+            EnvironmentKind::Constant => 0.0,
             EnvironmentKind::Image(image) => {
                 let (p, area_per_sr) = image.locate(wi);
                 image.texel(p).density * area_per_sr
@@ -160,30 +202,6 @@ pub struct EnvironmentDirection {
     pub radiance: Vec3,
     /// Solid angle per unit of the square, sr.
     pub jacobian: f32,
-}
-
-/// Sampler for a rectangle of an environment's square; see [`Environment::part`].
-#[derive(Clone, Debug)]
-pub enum EnvironmentPart {
-    /// Sampled uniformly.
-    Uniform {
-        /// Lower corner.
-        lo: Vec2,
-        /// Width and height.
-        size: Vec2,
-    },
-    /// Sampled proportionally to the luminance of the image.
-    Image(PiecewisePart),
-}
-
-impl EnvironmentPart {
-    /// Returns the heap memory in bytes.
-    pub fn bytes(&self) -> usize {
-        match self {
-            EnvironmentPart::Uniform { .. } => 0,
-            EnvironmentPart::Image(part) => part.bytes(),
-        }
-    }
 }
 
 /// Number of sampled positions on each side of a rectangle, to compute its cone.
@@ -253,54 +271,27 @@ impl Environment {
         )
     }
 
-    /// Returns a sampler for a rectangle of the unit square; `None` if the rectangle is black.
-    /// `first` and `end` (exclusive) are cells, as column and row, of a grid of `side` × `side`.
-    /// For images, `side` must be the [resolution](Self::resolution).
-    pub fn part(&self, first: [u32; 2], end: [u32; 2], side: u32) -> Option<EnvironmentPart> {
-        match &self.kind {
-            EnvironmentKind::Constant => {
-                let [lo, hi] = [first, end].map(|c| vec2(c[0] as f32, c[1] as f32) / side as f32);
-                Some(EnvironmentPart::Uniform { lo, size: hi - lo })
-            }
-            EnvironmentKind::Image(image) => {
-                let [columns, rows] = [0, 1].map(|axis| first[axis] as usize..end[axis] as usize);
-                Some(EnvironmentPart::Image(image.distribution.as_ref()?.part(columns, rows)?))
-            }
-        }
+    /// Returns a sampler for a rectangle of the unit square; `None` if light sampling samples
+    /// nothing there. `first` and `end` (exclusive) are texels, as column and row.
+    pub fn part(&self, first: [u32; 2], end: [u32; 2]) -> Option<PiecewisePart> {
+        let EnvironmentKind::Image(image) = &self.kind else { return None };
+        let [columns, rows] = [0, 1].map(|axis| first[axis] as usize..end[axis] as usize);
+        image.distribution.as_ref()?.part(columns, rows)
     }
 
     /// Samples incident light from a [part](Self::part), as [`Light::sample_li`] does from the
     /// entire light.
-    pub fn sample_part(&self, part: &EnvironmentPart, u: Vec2) -> Option<LightSample> {
-        let (wi, radiance, pdf) = match (&self.kind, part) {
-            (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
-                image.direction_sample(image.distribution.as_ref()?.sample_part(part, u))
-            }
-            (_, EnvironmentPart::Uniform { lo, size }) => (
-                square_to_sphere(*lo + u * *size),
-                self.mean,
-                UNIFORM_SPHERE_PDF / (size.x * size.y),
-            ),
-            (EnvironmentKind::Constant, EnvironmentPart::Image(_)) => {
-                unreachable!("the part belongs to another environment")
-            }
-        };
-        Some(LightSample { wi, target: None, radiance, pdf, delta: false })
+    pub fn sample_part(&self, part: &PiecewisePart, u: Vec2) -> Option<LightSample> {
+        let EnvironmentKind::Image(image) = &self.kind else { return None };
+        Some(image.light_sample(image.distribution.as_ref()?.sample_part(part, u)))
     }
 
     /// Returns the density, 1/sr, with which [`Self::sample_part`] samples a unit direction of the
     /// part.
-    pub fn part_pdf(&self, part: &EnvironmentPart, wi: Vec3) -> f32 {
-        match (&self.kind, part) {
-            (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
-                let (p, area_per_sr) = image.locate(wi);
-                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * area_per_sr)
-            }
-            (_, EnvironmentPart::Uniform { size, .. }) => UNIFORM_SPHERE_PDF / (size.x * size.y),
-            (EnvironmentKind::Constant, EnvironmentPart::Image(_)) => {
-                unreachable!("the part belongs to another environment")
-            }
-        }
+    pub fn part_pdf(&self, part: &PiecewisePart, wi: Vec3) -> f32 {
+        let EnvironmentKind::Image(image) = &self.kind else { return 0.0 };
+        let (p, area_per_sr) = image.locate(wi);
+        image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * area_per_sr)
     }
 
     /// Maps the unit direction `wi` to its position in the unit square.
@@ -373,11 +364,11 @@ impl EnvironmentImage {
         UNIFORM_SPHERE_PDF * length * length * length / self.determinant
     }
 
-    /// Converts a sampled position and its density per area of the square to direction, radiance
-    /// and density per steradian.
-    fn direction_sample(&self, (p, density): (Vec2, f32)) -> (Vec3, Vec3, f32) {
+    /// Converts a sampled position and its density per area of the square to a light sample.
+    fn light_sample(&self, (p, density): (Vec2, f32)) -> LightSample {
         let (wi, area_per_sr) = self.direction(p);
-        (wi, self.texel(p).radiance, density * area_per_sr)
+        let (radiance, pdf) = (self.texel(p).radiance, density * area_per_sr);
+        LightSample { wi, target: None, radiance, pdf, delta: false }
     }
 
     /// Returns the texel at a position in the unit square.
@@ -407,13 +398,8 @@ fn texel_cell(x: f32, size: f32) -> u32 {
 
 impl Light for Environment {
     fn sample_li(&self, _p: Vec3, u: Vec2) -> Option<LightSample> {
-        let (wi, radiance, pdf) = match &self.kind {
-            EnvironmentKind::Constant => (uniform_sphere(u), self.mean, UNIFORM_SPHERE_PDF),
-            EnvironmentKind::Image(image) => {
-                image.direction_sample(image.distribution.as_ref()?.sample(u))
-            }
-        };
-        Some(LightSample { wi, target: None, radiance, pdf, delta: false })
+        let EnvironmentKind::Image(image) = &self.kind else { return None };
+        Some(image.light_sample(image.distribution.as_ref()?.sample(u)))
     }
 
     fn power(&self, scene_radius: f32) -> f32 {
@@ -448,6 +434,7 @@ pub(super) mod tests {
     use super::*;
     use glam::{DAffine3, DQuat, dvec3};
     use lightbound_math::sampling::testing::points;
+    use lightbound_math::sampling::warp::uniform_sphere;
 
     const N: u32 = 100_000;
 
@@ -486,16 +473,31 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn constant_environment_has_irradiance_pi_times_radiance() {
-        let env = Environment::constant(Vec3::new(1.0, 2.0, 3.0));
-        let sum: f64 = points(N, 1)
-            .map(|u| {
-                let s = env.sample_li(Vec3::ZERO, u).unwrap();
-                assert_eq!((s.pdf, s.radiance), (env.pdf_li(s.wi), env.radiance(s.wi)));
-                f64::from(s.radiance.x * s.wi.z.max(0.0) / s.pdf)
-            })
-            .sum();
-        assert!((sum / f64::from(N) / std::f64::consts::PI - 1.0).abs() < 0.02);
+    fn constant_environments_are_left_to_bsdf_sampling() {
+        let radiance = Vec3::new(1.0, 2.0, 3.0);
+        let env = Environment::constant(radiance);
+        assert!(env.sample_li(Vec3::ZERO, Vec2::ZERO).is_none());
+        assert_eq!((env.pdf_li(Vec3::Z), env.radiance(Vec3::Z)), (0.0, radiance));
+        assert_eq!((env.sampled_share(), env.sampled_radiance(radiance)), (0.0, Vec3::ZERO));
+        assert!(env.power(1.0) > 0.0);
+    }
+
+    #[test]
+    fn light_samples_find_radiance_above_the_threshold() {
+        // The mean is 1, so the threshold is 2.
+        let mut texels = vec![Vec3::splat(0.5); 16];
+        (texels[3], texels[5], texels[6]) = (Vec3::splat(5.0), Vec3::splat(3.0), Vec3::splat(1.5));
+        let env = Environment::image(&texels, 4, &Transform::IDENTITY, 1.0).unwrap();
+        let center = |i: usize| vec2((i % 4) as f32 + 0.5, (i / 4) as f32 + 0.5) / 4.0;
+        for (i, radiance) in texels.into_iter().enumerate() {
+            let sampled = env.sampled_radiance(radiance).x;
+            assert!((sampled - (radiance.x - THRESHOLD as f32).max(0.0)).abs() < 1e-6, "{i}");
+            let density = env.pdf_li(env.direction_at(center(i)).wi) / UNIFORM_SPHERE_PDF;
+            assert!((density - sampled * 16.0 / 4.0).abs() < 1e-4, "{i}: {density}");
+        }
+        assert!((env.sampled_share() - 4.0 / 16.0).abs() < 1e-6);
+        let dim = Environment::image(&[Vec3::ONE; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
+        assert!(dim.sample_li(Vec3::ZERO, Vec2::ZERO).is_none() && dim.sampled_share() == 0.0);
     }
 
     #[test]
@@ -537,7 +539,9 @@ pub(super) mod tests {
                 );
                 by_light += f64::from(s.radiance.x * s.wi.x.abs() / s.pdf);
                 let wi = uniform_sphere(u);
-                by_sphere += f64::from(env.radiance(wi).x * wi.x.abs() / UNIFORM_SPHERE_PDF);
+                if env.pdf_li(wi) > 0.0 {
+                    by_sphere += f64::from(env.radiance(wi).x * wi.x.abs() / UNIFORM_SPHERE_PDF);
+                }
                 mass += f64::from(env.pdf_li(wi) / UNIFORM_SPHERE_PDF);
             }
             assert!(mismatches < N / 1000, "{mismatches} samples differ");

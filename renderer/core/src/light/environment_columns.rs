@@ -5,11 +5,11 @@
 //! group overlap, and the arithmetic between them compiles to SIMD instructions. It calls the
 //! functions for a single direction, so results are bit-identical.
 
-use super::environment::{Environment, EnvironmentImage, EnvironmentKind, EnvironmentPart};
-use super::{Light, LightColumns};
+use super::LightColumns;
+use super::environment::{Environment, EnvironmentImage, EnvironmentKind};
 use crate::geometry::InteractionColumns;
 use fearless_simd::{Simd, dispatch};
-use lightbound_math::sampling::warp::UNIFORM_SPHERE_PDF;
+use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
 use lightbound_math::{COLUMN_LEN, Column, Columns, Vec2, simd_level};
 
 /// Radiance and densities of an environment light for a group of directions; see
@@ -32,18 +32,7 @@ impl Environment {
         probability: &Column,
         samples: &mut LightColumns,
     ) {
-        let EnvironmentKind::Image(image) = &self.kind else {
-            for (lane, probability) in probability.iter().enumerate() {
-                match self.sample_li(points.p.get(lane), u.get(lane)) {
-                    Some(light) => {
-                        samples.set(lane, &light, probability * light.pdf, &points.frame(lane));
-                    }
-                    None => samples.pdf[lane] = 0.0,
-                }
-            }
-            return;
-        };
-        let Some(distribution) = &image.distribution else {
+        let Some((image, distribution)) = self.sampled_image() else {
             samples.pdf = [0.0; COLUMN_LEN];
             return;
         };
@@ -54,29 +43,19 @@ impl Environment {
     /// [`Self::sample_part`] does. Lanes without a part get density 0.
     pub fn sample_part_columns(
         &self,
-        parts: &[Option<&EnvironmentPart>; COLUMN_LEN],
+        parts: &[Option<&PiecewisePart>; COLUMN_LEN],
         points: &InteractionColumns,
         u: &Columns<2>,
         probability: &Column,
         samples: &mut LightColumns,
     ) {
-        let image = match &self.kind {
-            EnvironmentKind::Image(image) => image.distribution.as_ref().map(|d| (image, d)),
-            EnvironmentKind::Constant => None,
-        };
-        let Some((image, distribution)) = image else {
+        let Some((image, distribution)) = self.sampled_image() else {
             samples.pdf = [0.0; COLUMN_LEN];
-            for (lane, part) in parts.iter().enumerate() {
-                if let Some(light) = part.and_then(|part| self.sample_part(part, u.get(lane))) {
-                    let pdf = probability[lane] * light.pdf;
-                    samples.set(lane, &light, pdf, &points.frame(lane));
-                }
-            }
             return;
         };
         let (mut squares, mut densities) = (Columns::ZERO, [0.0; COLUMN_LEN]);
         for (lane, part) in parts.iter().enumerate() {
-            if let Some(EnvironmentPart::Image(part)) = part {
+            if let Some(part) = part {
                 let (p, density) = distribution.sample_part(part, u.get(lane));
                 squares.set(lane, p);
                 densities[lane] = density;
@@ -91,7 +70,7 @@ impl Environment {
         let EnvironmentKind::Image(image) = &self.kind else {
             return EnvironmentColumns {
                 radiance: Columns::splat(self.mean().into()),
-                pdf: [UNIFORM_SPHERE_PDF; COLUMN_LEN],
+                pdf: [0.0; COLUMN_LEN],
             };
         };
         let (mut indices, mut areas_per_sr) = ([0; COLUMN_LEN], [0.0; COLUMN_LEN]);
@@ -105,6 +84,12 @@ impl Environment {
             columns.pdf[lane] *= texel.density;
         }
         columns
+    }
+
+    /// Returns the image and the distribution of light samples, if there are any.
+    fn sampled_image(&self) -> Option<(&EnvironmentImage, &PiecewiseConstant2d)> {
+        let EnvironmentKind::Image(image) = &self.kind else { return None };
+        Some((image, image.distribution.as_ref()?))
     }
 }
 
@@ -224,7 +209,7 @@ mod tests {
             let side = light.resolution().unwrap_or(8) as u32;
             let part = |lane: u32| {
                 let first = [lane % side / 2, lane / 3 % side / 2];
-                (!lane.is_multiple_of(5)).then(|| light.part(first, [side, first[1] + 1], side))?
+                (!lane.is_multiple_of(5)).then(|| light.part(first, [side, first[1] + 1]))?
             };
             let parts: [_; COLUMN_LEN] = std::array::from_fn(|lane| part(lane as u32));
             let parts = parts.each_ref().map(Option::as_ref);

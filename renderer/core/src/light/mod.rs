@@ -31,9 +31,7 @@ pub(crate) use area::FAR_OFFSET_ULPS;
 pub use area::{AreaLight, EmissionImage, EmitterPoint};
 pub use area_light_columns::AreaLightColumns;
 pub use distant::DistantLight;
-pub use environment::{
-    CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
-};
+pub use environment::{CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, image_illuminance};
 pub use environment_columns::EnvironmentColumns;
 pub use goniometric::GoniometricLight;
 pub use lat_long::LatLongMap;
@@ -317,6 +315,20 @@ impl Lights {
     /// emit.
     pub fn powers(&self) -> &[f32] {
         &self.powers
+    }
+
+    /// Returns the power of each light that light sampling samples, rather than leave it to BSDF
+    /// sampling; see [`Environment::sampled_share`].
+    pub fn sampled_powers(&self) -> Vec<f32> {
+        let share = |light: &AnyLight| match light {
+            AnyLight::Environment(environment) => environment.sampled_share(),
+            _ => 1.0,
+        };
+        let sampled = |(light, power): (&AnyLight, &f32)| match light {
+            AnyLight::Moving(moving) => power * share(moving.start()),
+            light => power * share(light),
+        };
+        self.lights.iter().zip(&self.powers).map(sampled).collect()
     }
 }
 

@@ -1,8 +1,17 @@
 //! Lights for tests.
 
+use super::{AnyLight, EnvironmentDirection, Light, LightSample};
 use crate::geometry::{BilinearMesh, Cylinder, Disk, Mesh, Primitive, Shape, Sphere};
 use glam::{DAffine3, DQuat, dvec3};
-use lightbound_math::{Transform, Vec3, vec3};
+use lightbound_math::{Transform, Vec2, Vec3, vec3};
+
+/// Samples all incident light: that of environments uniformly over their square, since light
+/// sampling leaves a part of it to BSDF sampling.
+pub fn sample_all(light: &AnyLight, p: Vec3, u: Vec2) -> Option<LightSample> {
+    let AnyLight::Environment(environment) = light else { return light.sample_li(p, u) };
+    let EnvironmentDirection { wi, radiance, jacobian } = environment.direction_at(u);
+    Some(LightSample { wi, target: None, radiance, pdf: 1.0 / jacobian, delta: false })
+}
 
 /// Returns an emissive primitive.
 pub fn primitive(shape: Shape) -> Primitive {

@@ -35,8 +35,8 @@ pub struct RemainderLimits {
 }
 
 impl RemainderLimits {
-    /// The limits, and a set that contains them and the remainders, given the bounds of a and of the
-    /// divisor. `None` if the divisor may be 0 or overflow.
+    /// The limits, and a set that contains them and the remainders, given the bounds of a and of
+    /// the divisor. `None` if the divisor may be 0 or overflow.
     pub(super) fn of(
         point: &PointShader<'_>,
         remainder: &Remainder,

@@ -1,8 +1,9 @@
 //! Light trees for light selection, with maps from lights to leaves and from leaves to their paths
 //! to the root.
 
-use crate::light::{AnyLight, EnvironmentPart, Lights};
+use crate::light::{AnyLight, Lights};
 use crate::light_tree::{Child, Emission, LightKind, LightTree, PointOptions, WIDTH};
+use lightbound_math::sampling::PiecewisePart;
 use lightbound_math::{Aabb, Vec3};
 
 /// Approximate total number of blocks of all environment maps.
@@ -26,7 +27,7 @@ pub struct Forest {
     /// Leaf of each environment stratum.
     stratum_leaves: Vec<u32>,
     /// Sampler of each environment stratum.
-    environment_parts: Vec<Option<EnvironmentPart>>,
+    environment_parts: Vec<Option<PiecewisePart>>,
 }
 
 /// A child slot of a node.
@@ -44,7 +45,7 @@ impl Forest {
         let options = PointOptions {
             environment_points: ENVIRONMENT_BLOCKS,
             extents: true,
-            whole_surfaces: true,
+            next_event: true,
             ..PointOptions::default()
         };
         let tree = LightTree::build(lights, bounds, &options);
@@ -86,8 +87,7 @@ impl Forest {
                     }
                     let block = self.tree.environment_block(leaf);
                     self.stratum_leaves[stratum] = leaf;
-                    self.environment_parts[stratum] =
-                        environment.part(block.first, block.end, block.side);
+                    self.environment_parts[stratum] = environment.part(block.first, block.end);
                 }
                 _ => self.light_leaves[point.light as usize][stratum] = leaf,
             }
@@ -109,7 +109,7 @@ impl Forest {
         lights: &Lights,
         light: u32,
         wi: Vec3,
-    ) -> Option<(u32, &EnvironmentPart)> {
+    ) -> Option<(u32, &PiecewisePart)> {
         let AnyLight::Environment(environment) = &lights.all()[light as usize] else { return None };
         let stratum =
             self.tree.environment_stratum(light, environment.square_position(wi))? as usize;
@@ -118,7 +118,7 @@ impl Forest {
     }
 
     /// Returns the sampler of the environment block of a leaf.
-    pub fn environment_part(&self, leaf: u32) -> Option<&EnvironmentPart> {
+    pub fn environment_part(&self, leaf: u32) -> Option<&PiecewisePart> {
         self.environment_parts[self.tree.point(leaf).stratum as usize].as_ref()
     }
 
@@ -139,12 +139,11 @@ impl Forest {
             (self.leaf_parents.capacity() + self.node_parents.capacity()) * size_of::<Slot>();
         let lights = self.light_leaves.capacity() * size_of::<[u32; 2]>()
             + self.stratum_leaves.capacity() * size_of::<u32>();
-        let parts: usize =
-            self.environment_parts.iter().flatten().map(EnvironmentPart::bytes).sum();
+        let parts: usize = self.environment_parts.iter().flatten().map(PiecewisePart::bytes).sum();
         self.tree.bytes()
             + slots
             + lights
             + parts
-            + self.environment_parts.capacity() * size_of::<Option<EnvironmentPart>>()
+            + self.environment_parts.capacity() * size_of::<Option<PiecewisePart>>()
     }
 }

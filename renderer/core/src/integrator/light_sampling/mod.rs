@@ -19,6 +19,8 @@
 //! multiple importance sampling uses the exact density of the sample. A leaf is a point light, a
 //! spot light, a distant light, one side of a surface element, or a block of an environment map.
 //! The light itself then samples a position on the leaf. Blocks are sampled like the entire map.
+//!
+//! Of an environment, only the [sampled radiance](Environment::sampled_radiance) counts.
 
 mod forest;
 mod importance;
@@ -32,12 +34,12 @@ use self::importance::clamp_weight;
 use self::material::{MaterialWeights, NodeContext, Probes};
 use super::{LightTreeStats, ShadingCounts};
 use crate::integrator::IntegratorError;
-use crate::light::{AnyLight, AreaLight, Environment, EnvironmentPart, Light, LightSample, Lights};
+use crate::light::{AnyLight, AreaLight, Environment, Light, LightSample, Lights};
 use crate::light_tree::{Child, LightKind, WIDTH};
 use crate::scene::Scene;
 use crate::settings::LightSampling;
 use lightbound_math::direction_box::Lanes;
-use lightbound_math::sampling::AliasTable;
+use lightbound_math::sampling::{AliasTable, PiecewisePart};
 use lightbound_math::{Ray, Vec2, Vec3};
 use std::time::Instant;
 
@@ -83,7 +85,7 @@ impl LightSampler {
     /// If the strategy requires bounds on a material that cannot be compiled.
     pub fn new(scene: &Scene, strategy: LightSampling) -> Result<LightSampler, IntegratorError> {
         let lights = &scene.lights;
-        let power = || LightSelection::Power(AliasTable::new(lights.powers()));
+        let power = || LightSelection::Power(AliasTable::new(&lights.sampled_powers()));
         let bvh = |materials| {
             let started = Instant::now();
             let forest = Forest::build(lights, scene.accel.bounds());
@@ -107,8 +109,9 @@ impl LightSampler {
         };
         Ok(LightSampler(match strategy {
             LightSampling::Uniform => {
+                let powers = lights.sampled_powers();
                 let equal: Vec<f32> =
-                    lights.powers().iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
+                    powers.iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
                 LightSelection::Power(AliasTable::new(&equal))
             }
             LightSampling::Auto if has_one_emitter(scene) => power(),
@@ -160,8 +163,8 @@ pub fn has_many_lights(lights: &Lights) -> bool {
 /// elements.
 fn has_one_emitter(scene: &Scene) -> bool {
     let lights = &scene.lights;
-    let mut emitters =
-        (0..).zip(lights.powers()).filter(|(_, power)| **power > 0.0).map(|(light, _)| light);
+    let powers = (0..).zip(lights.sampled_powers());
+    let mut emitters = powers.filter(|(_, power)| *power > 0.0).map(|(light, _)| light);
     match (emitters.next(), emitters.next(), emitters.next()) {
         (_, None, _) => true,
         (Some(a), Some(b), None) => {
@@ -294,7 +297,7 @@ impl<'a> LightPicker<'a> {
     pub fn environment(
         &self,
         choice: &LightChoice,
-    ) -> Option<(&'a Environment, Option<&'a EnvironmentPart>)> {
+    ) -> Option<(&'a Environment, Option<&'a PiecewisePart>)> {
         match (&self.lights.all()[choice.light as usize], &self.sampler.0, choice.leaf) {
             (AnyLight::Environment(light), LightSelection::Bvh(bvh), Some(leaf)) => {
                 Some((light, Some(bvh.forest.environment_part(leaf)?)))

@@ -107,13 +107,17 @@ fn lights_of_all_kinds() -> Scene {
     build_scene(builder)
 }
 
-/// Creates an environment map with a few bright texels and some black texels.
+/// Creates an environment map with few bright texels, and dim or black ones below the threshold of
+/// light sampling.
 fn environment_map() -> AnyLight {
-    let texels: Vec<Vec3> = (0..32 * 32)
-        .map(|i| Vec3::splat(if i % 97 == 5 { 40.0 } else { (i % 5) as f32 * 0.1 }))
-        .collect();
+    let texel = |i: usize| match i {
+        _ if i % 97 == 5 => 40.0,
+        _ if i % 4 == 1 => 6.0,
+        _ => (i % 5) as f32 * 0.1,
+    };
+    let texels: Vec<Vec3> = (0..64 * 64).map(|i| Vec3::splat(texel(i))).collect();
     let rotation = Transform::new(glam::DAffine3::from_rotation_x(0.7)).unwrap();
-    AnyLight::Environment(Environment::image(&texels, 32, &rotation, 1.0).unwrap())
+    AnyLight::Environment(Environment::image(&texels, 64, &rotation, 1.0).unwrap())
 }
 
 /// Creates a sampler with light trees, and with material weights for the library shaders if
@@ -470,7 +474,7 @@ fn auto_uses_trees_for_more_than_one_emitter() {
     let constant_environment = || environment(Vec3::ONE);
     let [triangle, rectangle, bent] = [0, 1, 2];
     // Lights, indices of emitting meshes, and whether a tree is expected.
-    let cases: [(Vec<AnyLight>, &[usize], bool); 14] = [
+    let cases: [(Vec<AnyLight>, &[usize], bool); 17] = [
         (vec![], &[], false),
         (vec![point()], &[], false),
         (vec![constant_environment()], &[], false),
@@ -479,7 +483,11 @@ fn auto_uses_trees_for_more_than_one_emitter() {
         (vec![], &[rectangle], false),
         (vec![black()], &[rectangle], false),
         (vec![point(), point()], &[], true),
-        (vec![constant_environment(), point()], &[], true),
+        // BSDF sampling finds constant environments.
+        (vec![constant_environment(), point()], &[], false),
+        (vec![constant_environment(), environment_map()], &[], false),
+        (vec![environment_map()], &[], false),
+        (vec![environment_map(), point()], &[], true),
         (vec![], &[triangle, triangle], true),
         (vec![point()], &[triangle], true),
         (vec![point()], &[rectangle], true),

@@ -20,9 +20,9 @@ pub(super) struct Indirect {
 /// Seed of the paths from lights, for seed 0 of the rendering.
 const LIGHT_PATH_SEED: u32 = 0x11_9857;
 
-/// Returns the seed of the paths from lights, for a seed of the rendering. A path hashes it, XOR its
-/// number. So seeds differ in their upper bits: otherwise, they would exchange the random numbers of
-/// the same paths, and the mean of images with several seeds would not converge.
+/// Returns the seed of the paths from lights, for a seed of the rendering. A path hashes it, XOR
+/// its number. So seeds differ in their upper bits: otherwise, they would exchange the random
+/// numbers of the same paths, and the mean of images with several seeds would not converge.
 fn path_seed(seed: u32) -> u32 {
     /// 2³² over the golden ratio.
     const SPREAD: u32 = 0x9e37_79b9;

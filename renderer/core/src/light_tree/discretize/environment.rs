@@ -9,7 +9,7 @@
 
 use super::super::point::{Emission, LightPoint};
 use super::{Extent, Points};
-use crate::light::{Environment, abs_luminance};
+use crate::light::{Environment, EnvironmentDirection, abs_luminance};
 use glam::DVec3;
 use lightbound_math::{Vec2, Vec3, vec2};
 use rayon::prelude::*;
@@ -81,13 +81,23 @@ const MIN_SAMPLES_PER_SIDE: u32 = 128;
 const MIN_MEAN_LENGTH: f64 = 0.25;
 
 /// Adds about `count` directional light points that represent an environment light, and their
-/// blocks. `template` provides the fields that they share.
+/// blocks, of the entire light or of what next-event estimation samples. `template` provides the
+/// fields that they share.
 pub(super) fn subdivide(
-    environment: &Environment,
+    (environment, next_event): (&Environment, bool),
     template: &LightPoint,
     count: u32,
     out: &mut Points,
 ) {
+    let direction_at = |p| {
+        let direction = environment.direction_at(p);
+        if next_event {
+            let radiance = environment.sampled_radiance(direction.radiance);
+            EnvironmentDirection { radiance, ..direction }
+        } else {
+            direction
+        }
+    };
     let first = out.strata.blocks.len() as u32;
     let (blocks, kd_nodes) = match environment.resolution() {
         None => {
@@ -99,12 +109,12 @@ pub(super) fn subdivide(
             };
             ((0..side * side).map(block).collect(), Vec::new())
         }
-        Some(side) => median_cut(&TexelPowers::new(environment, side), count as usize),
+        Some(side) => median_cut(&TexelPowers::new(&direction_at, side), count as usize),
     };
     let side = blocks.first().map_or(1, |block: &EnvironmentBlock| block.side);
     out.strata.lookups.push((template.light, BlockLookup { first, side, kd_nodes }));
     for block in blocks {
-        let (light, wi) = LightSum::of_block(environment, &block);
+        let (light, wi) = LightSum::of_block(&direction_at, &block);
         let stratum = out.strata.blocks.len() as u32;
         out.strata.blocks.push(block);
         let point = LightPoint {
@@ -179,7 +189,11 @@ struct LightSum {
 impl LightSum {
     /// Integrates the light of a cell by the midpoint rule. Large cells get several samples, since
     /// the direction varies within a cell, and under a nonuniform transform the Jacobian does too.
-    fn of_cell(environment: &Environment, side: u32, cell: [u32; 2]) -> LightSum {
+    fn of_cell(
+        direction_at: &impl Fn(Vec2) -> EnvironmentDirection,
+        side: u32,
+        cell: [u32; 2],
+    ) -> LightSum {
         let steps = MIN_SAMPLES_PER_SIDE.div_ceil(side);
         let size = 1.0 / (side as f32 * steps as f32);
         let area = f64::from(size) * f64::from(size);
@@ -189,7 +203,7 @@ impl LightSum {
                 (cell[0] * steps + i % steps) as f32 + 0.5,
                 (cell[1] * steps + i / steps) as f32 + 0.5,
             );
-            let direction = environment.direction_at(at * size);
+            let direction = direction_at(at * size);
             let solid_angle = f64::from(direction.jacobian) * area;
             let power = f64::from(abs_luminance(direction.radiance)) * solid_angle;
             sum.add(&LightSum {
@@ -203,10 +217,13 @@ impl LightSum {
 
     /// Returns the total light of a block and its mean direction, or the direction of the brightest
     /// cell if the mean is ambiguous.
-    fn of_block(environment: &Environment, block: &EnvironmentBlock) -> (LightSum, Vec3) {
+    fn of_block(
+        direction_at: &impl Fn(Vec2) -> EnvironmentDirection,
+        block: &EnvironmentBlock,
+    ) -> (LightSum, Vec3) {
         let (mut sum, mut brightest) = (LightSum::default(), LightSum::default());
         for cell in block.cells() {
-            let light = LightSum::of_cell(environment, block.side, cell);
+            let light = LightSum::of_cell(direction_at, block.side, cell);
             sum.add(&light);
             if light.power > brightest.power {
                 brightest = light;
@@ -234,12 +251,15 @@ struct TexelPowers {
 }
 
 impl TexelPowers {
-    fn new(environment: &Environment, side: usize) -> TexelPowers {
+    fn new(
+        direction_at: &(impl Fn(Vec2) -> EnvironmentDirection + Sync),
+        side: usize,
+    ) -> TexelPowers {
         let mut texels = vec![0.0; side * side];
         texels.par_chunks_mut(side).enumerate().for_each(|(y, row)| {
             for (x, texel) in row.iter_mut().enumerate() {
                 *texel =
-                    LightSum::of_cell(environment, side as u32, [x as u32, y as u32]).power as f32;
+                    LightSum::of_cell(direction_at, side as u32, [x as u32, y as u32]).power as f32;
             }
         });
         TexelPowers { texels, side: side as u32 }

@@ -33,9 +33,10 @@ pub struct PointOptions {
     /// Whether leaves represent parts of lights with an extent, which [`super::LightTree::sample`]
     /// samples, instead of points.
     pub extents: bool,
-    /// Whether each area light is one leaf, or two if it is flat and two-sided. Overrides
-    /// `area_points`.
-    pub whole_surfaces: bool,
+    /// Whether leaves are what next-event estimation samples: area lights are one leaf each, or two
+    /// if flat and two-sided, whatever `area_points`; environment lights only have their [sampled
+    /// radiance](Environment::sampled_radiance).
+    pub next_event: bool,
 }
 
 impl Default for PointOptions {
@@ -44,7 +45,7 @@ impl Default for PointOptions {
             area_points: 1024,
             environment_points: 1024,
             extents: false,
-            whole_surfaces: false,
+            next_event: false,
         }
     }
 }
@@ -108,6 +109,12 @@ pub(super) struct Strata {
 pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
     let all = lights.all();
     let (mut area_power, mut environment_power) = (0.0, 0.0);
+    let power = |light: &AnyLight| match light {
+        AnyLight::Environment(environment) if options.next_event => {
+            power(light) * f64::from(environment.sampled_share())
+        }
+        light => power(light),
+    };
     for light in all {
         let power = power(light);
         match light {
@@ -135,21 +142,21 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
             offset: 0.0,
         };
         match light {
-            AnyLight::Area(l) if !options.whole_surfaces && area_power > 0.0 => area::subdivide(
+            AnyLight::Area(l) if !options.next_event && area_power > 0.0 => area::subdivide(
                 l,
                 &template,
                 share(light, area_power, options.area_points),
                 &mut out,
             ),
             AnyLight::Environment(l) if environment_power > 0.0 => environment::subdivide(
-                l,
+                (l, options.next_event),
                 &template,
                 share(light, environment_power, options.environment_points),
                 &mut out,
             ),
-            AnyLight::Portal(l) if options.whole_surfaces => add_portal(l, &template, &mut out),
+            AnyLight::Portal(l) if options.next_event => add_portal(l, &template, &mut out),
             AnyLight::Portal(l) if environment_power > 0.0 => environment::subdivide(
-                l.environment(),
+                (l.environment(), false),
                 &template,
                 share(light, environment_power, options.environment_points),
                 &mut out,
@@ -179,7 +186,7 @@ fn add_whole(light: &AnyLight, template: &LightPoint, options: &PointOptions, ou
             );
         }
         AnyLight::Goniometric(l) => {
-            let intensity = match options.whole_surfaces {
+            let intensity = match options.next_event {
                 true => l.mean_intensity(),
                 false => l.max_intensity(),
             };
@@ -195,7 +202,7 @@ fn add_whole(light: &AnyLight, template: &LightPoint, options: &PointOptions, ou
             };
             out.push(point, Extent::of);
         }
-        AnyLight::Area(l) if options.whole_surfaces => area::add_entire(l, template, out),
+        AnyLight::Area(l) if options.next_event => area::add_entire(l, template, out),
         AnyLight::Area(_)
         | AnyLight::Environment(_)
         | AnyLight::Portal(_)
@@ -204,7 +211,7 @@ fn add_whole(light: &AnyLight, template: &LightPoint, options: &PointOptions, ou
 }
 
 /// Adds a projection light: one point for each colour channel, since the image changes the colour
-/// with the direction. With `whole_surfaces`, one point has all channels.
+/// with the direction. With `next_event`, one point has all channels.
 fn add_projection(
     light: &ProjectionLight,
     template: &LightPoint,
@@ -212,7 +219,7 @@ fn add_projection(
     out: &mut Points,
 ) {
     let (position, axis, emission) = (light.position(), light.axis(), Emission::Spot(light.cone()));
-    let channels = match options.whole_surfaces {
+    let channels = match options.next_event {
         true => vec![light.max_intensity()],
         false => light
             .max_intensity()
@@ -292,7 +299,7 @@ mod tests {
     use super::super::{LightTree, PointOptions};
     use super::*;
     use crate::geometry::{AttributeId, AttributeValues, Primitive, Shape};
-    use crate::light::testing::{surfaces, triangle};
+    use crate::light::testing::{sample_all, surfaces, triangle};
     use crate::light::{
         AreaLight, DistantLight, EmissionImage, Environment, GoniometricLight, PointLight,
         SpotLight,
@@ -304,12 +311,8 @@ mod tests {
     use lightbound_math::{Transform, vec3};
     use std::sync::Arc;
 
-    const EXTENTS: PointOptions = PointOptions {
-        area_points: 12,
-        environment_points: 24,
-        extents: true,
-        whole_surfaces: false,
-    };
+    const EXTENTS: PointOptions =
+        PointOptions { area_points: 12, environment_points: 24, extents: true, next_event: false };
 
     fn single_light(light: AnyLight) -> Lights {
         Lights::new(vec![light], super::super::testing::cube())
@@ -444,7 +447,9 @@ mod tests {
     /// Estimates the irradiance on both sides of a surface with normal z, from `n` samples of the
     /// light.
     fn sampled_irradiance(light: &AnyLight, x: Vec3, n: u32) -> f64 {
-        let samples = points(n, 1).filter_map(|u| light.sample_li(x, u));
+        // Few texels have most of the light of an environment map.
+        let n = if matches!(light, AnyLight::Environment(_)) { 20 * n } else { n };
+        let samples = points(n, 1).filter_map(|u| sample_all(light, x, u));
         samples.map(|s| f64::from(s.radiance.y * s.wi.z.abs() / s.pdf)).sum::<f64>() / f64::from(n)
     }
 
@@ -575,8 +580,8 @@ mod tests {
     }
 
     #[test]
-    fn whole_surfaces_have_one_leaf_per_flat_side() {
-        let whole = PointOptions { whole_surfaces: true, area_points: 1 << 20, ..EXTENTS };
+    fn surfaces_of_next_event_estimation_have_one_leaf_per_flat_side() {
+        let whole = PointOptions { next_event: true, area_points: 1 << 20, ..EXTENTS };
         for (name, light, _) in all() {
             let lights = single_light(light);
             let AnyLight::Area(area) = &lights.all()[0] else { continue };
@@ -697,6 +702,15 @@ mod tests {
                 }
             }
         }
+        let environment = environment_map(&Transform::IDENTITY, 64);
+        let lights = single_light(AnyLight::Environment(environment.clone()));
+        let tree_of = |next_event| tree(&lights, &PointOptions { next_event, ..EXTENTS });
+        let [entire, sampled] = [false, true].map(|next_event| {
+            let points = tree_of(next_event);
+            points.points().iter().map(|p| f64::from(abs_luminance(p.intensity))).sum::<f64>()
+        });
+        let share = f64::from(environment.sampled_share());
+        assert!((sampled / entire / share - 1.0).abs() < 1e-3 && share < 0.99, "{share}");
         let black = Environment::image(&[Vec3::ZERO; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
         assert_eq!(tree(&single_light(AnyLight::Environment(black)), &EXTENTS).points().len(), 0);
     }

@@ -15,13 +15,13 @@ pub(super) fn add(
     options: &PointOptions,
     out: &mut Points,
 ) {
-    let options = PointOptions { whole_surfaces: true, ..*options };
+    let options = PointOptions { next_event: true, ..*options };
     let (mut points, middle) = (Points::default(), light.middle());
     match &middle {
         AnyLight::Environment(environment) => points.push(
             LightPoint {
                 position: Vec3::Z,
-                intensity: 4.0 * PI * environment.mean(),
+                intensity: 4.0 * PI * environment.sampled_share() * environment.mean(),
                 emission: Emission::Distant,
                 ..*template
             },

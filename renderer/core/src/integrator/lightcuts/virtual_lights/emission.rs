@@ -131,10 +131,8 @@ fn solid_angle(point: &LightPoint, radius: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::geometry::{Mesh, Shape};
-    use crate::light::testing::primitive;
-    use crate::light::{
-        AnyLight, AreaLight, DistantLight, Environment, Light, PointLight, SpotLight,
-    };
+    use crate::light::testing::{primitive, sample_all};
+    use crate::light::{AnyLight, AreaLight, DistantLight, Environment, PointLight, SpotLight};
     use crate::light_tree::PointOptions;
     use crate::light_tree::testing::cube;
 
@@ -165,7 +163,7 @@ mod tests {
             let mut unit = || random.next_float();
             let x = vec3(unit() - 0.5, unit() - 0.5, 0.0);
             for light in lights.all() {
-                if let Some(sample) = light.sample_li(x, vec2(unit(), unit()))
+                if let Some(sample) = sample_all(light, x, vec2(unit(), unit()))
                     && sample.wi.z > 0.0
                 {
                     sum += (sample.radiance * (sample.wi.z / sample.pdf)).as_dvec3();

@@ -707,7 +707,11 @@ mod tests {
         let tree_of = |next_event| tree(&lights, &PointOptions { next_event, ..EXTENTS });
         let [entire, sampled] = [false, true].map(|next_event| {
             let points = tree_of(next_event);
-            points.points().iter().map(|p| f64::from(abs_luminance(p.intensity))).sum::<f64>()
+            points
+                .points()
+                .iter()
+                .map(|p| f64::from(crate::light::abs_luminance(p.intensity)))
+                .sum::<f64>()
         });
         let share = f64::from(environment.sampled_share());
         assert!((sampled / entire / share - 1.0).abs() < 1e-3 && share < 0.99, "{share}");

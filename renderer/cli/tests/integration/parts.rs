@@ -258,13 +258,13 @@ fn unrelated_parts_are_rejected() {
 #[test]
 fn noise_threshold_stops_independently_of_threads() {
     let dir = SceneDir::new();
-    dir.render("-o one.exr --spp 4096 --noise-threshold 0.1 --threads 1");
-    dir.render("-o three.exr --spp 4096 --noise-threshold 0.1 --threads 3 --stats stats.json");
+    dir.render("-o one.exr --spp 4096 --noise-threshold 0.03 --threads 1");
+    dir.render("-o three.exr --spp 4096 --noise-threshold 0.03 --threads 3 --stats stats.json");
     dir.assert_same("one.exr", "three.exr");
     let Attribute::Float(noise) = dir.attribute("one.exr", "noise") else { panic!() };
     let Attribute::Int(taken) = dir.attribute("one.exr", "minSamples") else { panic!() };
     assert!(
-        (0.01..0.1).contains(&noise)
+        (0.003..0.03).contains(&noise)
             && [16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128].contains(&taken),
         "{noise} {taken}"
     );
@@ -273,10 +273,10 @@ fn noise_threshold_stops_independently_of_threads() {
         serde_json::from_slice(&std::fs::read(dir.path("stats.json")).unwrap()).unwrap();
     assert_eq!(
         (stats["noise_threshold"].as_f64(), stats["noise"].as_f64().map(|x| x as f32)),
-        (Some(0.1), Some(noise))
+        (Some(0.03), Some(noise))
     );
     // Half the error takes about four times the samples.
-    dir.render("-o less.exr --spp 4096 --noise-threshold 0.05");
+    dir.render("-o less.exr --spp 4096 --noise-threshold 0.015");
     let Attribute::Int(more) = dir.attribute("less.exr", "minSamples") else { panic!() };
     assert!(more > 2 * taken && more < 4096, "{taken} {more}");
     let all = dir
@@ -360,8 +360,8 @@ fn rendering_killed_fifty_times_is_bit_identical() {
 #[test]
 fn ctrl_c_leaves_a_checkpoint_and_an_image() {
     let dir = SceneDir::new();
-    dir.render("--spp 4096 --noise-threshold 0.03 -o whole.exr");
-    let args = "render scene.pbrt --spp 4096 --noise-threshold 0.03 --threads 1 -o a.exr --checkpoint 1000";
+    dir.render("--spp 4096 --noise-threshold 0.008 -o whole.exr");
+    let args = "render scene.pbrt --spp 4096 --noise-threshold 0.008 --threads 1 -o a.exr --checkpoint 1000";
     let mut running = Running::lightbound(dir.0.path(), args);
     running.wait_for_rendering();
     running.signal("INT");

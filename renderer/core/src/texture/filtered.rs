@@ -71,12 +71,13 @@ impl Levels<'_> {
 
     /// Returns the texels of a level.
     fn texels(&self, level: usize) -> Texels<impl Fn(u32, u32) -> Vec3> {
-        let image = match level.checked_sub(1) {
-            None => self.image,
-            Some(smaller) => &self.pyramid.levels()[smaller],
-        };
-        let (size, value) = ((image.width(), image.height()), self.value);
-        Texels::new(size, self.wrap, move |x, y| value.texel(image, x, y))
+        let (image, value) = (self.image, self.value);
+        let smaller = level.checked_sub(1).map(|index| &self.pyramid.levels()[index]);
+        let size = smaller.map_or((image.width(), image.height()), |level| level.size);
+        Texels::new(size, self.wrap, move |x, y| match smaller {
+            None => value.texel(image, x, y),
+            Some(level) => level.texel(x, y),
+        })
     }
 
     /// Returns the position among the levels of the one where a length is about that of a texel;

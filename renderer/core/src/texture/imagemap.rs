@@ -9,7 +9,7 @@
 use super::filtered::Levels;
 use super::texels::{Texels, WrapMode};
 use super::{Lookup, Mapping, Pyramid};
-use lightbound_image::{Channels, Image};
+use lightbound_image::{Channels, Image, Samples};
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
@@ -91,12 +91,18 @@ impl ImageMap {
 
     /// Creates the pyramid of an image, as trilinear and elliptical filters need it.
     pub fn pyramid(image: &Image, value: ImageMapValue) -> Pyramid {
+        let is_grey = image.channels() == Channels::Grey;
         let channels = match value {
-            ImageMapValue::Rgb => Channels::Rgb,
-            ImageMapValue::Float => Channels::Grey,
+            ImageMapValue::Rgb if !is_grey => Channels::Rgb,
+            ImageMapValue::Rgb | ImageMapValue::Float => Channels::Grey,
+        };
+        let decode = match image.samples() {
+            // The float value of a colour is a mean of codes.
+            Samples::U8(codes) if is_grey || value == ImageMapValue::Rgb => Some(&*codes.decode),
+            _ => None,
         };
         let size = (image.width(), image.height());
-        Pyramid::new(size, channels, |x, y| value.texel(image, x, y))
+        Pyramid::new(size, channels, decode, |x, y| value.texel(image, x, y))
     }
 
     /// Returns the value of a texel, scaled and inverted, before negative values are clamped.
@@ -143,7 +149,7 @@ impl ImageMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_image::{Channels, Encoding};
+    use lightbound_image::{Channels, Encoding, f16};
 
     fn map(image: Image) -> ImageMap {
         ImageMap {
@@ -266,5 +272,26 @@ mod tests {
             (0..1000).all(|i| constant.eval(&at(i as f32 * 0.0137, i as f32 * 0.0071)).x == 0.3)
         );
         assert_eq!(grey(1, &[f32::NAN]).eval(&at(0.0, 0.0)), Vec3::ZERO);
+    }
+
+    #[test]
+    fn levels_take_two_thirds_of_the_file() {
+        let len = 64 * 64;
+        for channels in [Channels::Grey, Channels::Rgb, Channels::Rgba] {
+            let samples = len * channels as usize;
+            let images = [
+                (8, Image::from_u8(64, 64, channels, vec![99; samples], Encoding::Srgb)),
+                (16, Image::from_u16(64, 64, channels, vec![9; samples], Encoding::Srgb)),
+                (16, Image::from_f16(64, 64, channels, vec![f16::ONE; samples])),
+                (32, Image::from_f32(64, 64, channels, vec![0.5; samples])),
+            ];
+            for (bits, image) in images {
+                for value in [ImageMapValue::Rgb, ImageMapValue::Float] {
+                    let levels = ImageMap::pyramid(&image, value).memory_bytes();
+                    let ratio = levels as f64 / (samples * bits / 8) as f64;
+                    assert!(ratio < 0.667, "{channels:?} of {bits} bits, {value:?}: {ratio}");
+                }
+            }
+        }
     }
 }

@@ -35,7 +35,7 @@ pub struct PointOptions {
     pub extents: bool,
     /// Whether leaves are what next-event estimation samples: area lights are one leaf each, or two
     /// if flat and two-sided, whatever `area_points`; environment lights only have their [sampled
-    /// radiance](Environment::sampled_radiance).
+    /// radiance](crate::light::Environment::sampled_radiance).
     pub next_event: bool,
 }
 

@@ -62,7 +62,8 @@ pub struct LightSample {
 
 /// A light.
 pub trait Light {
-    /// Samples unoccluded incident light at `p`; `None` if the sample is black.
+    /// Samples unoccluded incident light at `p`; `None` if the sample is black, or the light is left
+    /// to BSDF sampling.
     fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample>;
 
     /// Returns the luminance of the power emitted into a scene with a bounding sphere of radius

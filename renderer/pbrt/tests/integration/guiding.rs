@@ -93,7 +93,7 @@ fn guiding_reduces_noise_and_keeps_means() {
 #[test]
 fn guiding_keeps_means_in_other_modes() {
     let sky = "LightSource \"infinite\" \"string filename\" \"sky.pfm\"\n";
-    // Few of the cosine's samples find narrow lobes.
+    // Cosine sampling rarely hits narrow lobes.
     let text = ROOM
         .replace("0 0 2.6  8 0 2.6  0 4 2.6  8 4 2.6", "0 0 2.6  1 0 2.6  0 1 2.6  1 1 2.6")
         .replace("samples\" 64", "samples\" 256")

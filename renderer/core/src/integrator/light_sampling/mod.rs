@@ -20,7 +20,7 @@
 //! spot light, a distant light, one side of a surface element, or a block of an environment map.
 //! The light itself then samples a position on the leaf. Blocks are sampled like the entire map.
 //!
-//! Of an environment, only the [sampled radiance](Environment::sampled_radiance) counts.
+//! Environments are weighted by their [sampled radiance](Environment::sampled_radiance) only.
 
 mod forest;
 mod importance;

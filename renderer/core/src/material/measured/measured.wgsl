@@ -82,7 +82,7 @@ fn interval(axis: i32, count: i32, angle: f32) -> vec2f {
     if count == 1 {
         return vec2f();
     }
-    // A binary search does not end on ranges of angles. A count has tight bounds.
+    // On an interval of angles, a binary search would not terminate. Counting has tight bounds.
     var first = 0;
     for (var i = 1; i < count - 1; i++) {
         first += select(0, 1, textureLoad(angles, vec2i(i, axis), 0).r <= angle);

@@ -153,8 +153,8 @@ struct CodeValues {
 }
 
 impl CodeValues {
-    /// Returns `None` if the values of codes are so close to each other that there may be no floats
-    /// for all fractions.
+    /// Returns `None` if values of neighbouring codes are too close for floats to represent all
+    /// fractions between them.
     fn new(decode: &[f32]) -> Option<CodeValues> {
         let is_distinct = decode.windows(2).all(|pair| pair[1] - pair[0] >= pair[1] / 4096.0);
         let values = std::array::from_fn(|code| decode[code.min(255)]);

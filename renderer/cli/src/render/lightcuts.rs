@@ -233,12 +233,15 @@ pub fn warn(
     if let Some(name) = first(is_refractive_shader).filter(|_| !continues) {
         warn(
             format!("nothing but lights is visible through material \"{name}\""),
-            match settings.virtual_lights {
-                _ if !has_indirect_light => {
+            match (has_indirect_light, settings.virtual_lights.is_some()) {
+                (false, _) if settings.glossy_paths => {
+                    "dark glass; \"maxdepth\" 2 lets paths continue through it"
+                }
+                (false, _) => {
                     "dark glass; \"maxdepth\" 2 and --glossy-paths let paths continue through it"
                 }
-                None => "dark glass; --glossy-paths lets paths continue through it",
-                Some(_) => {
+                (true, false) => "dark glass; --glossy-paths lets paths continue through it",
+                (true, true) => {
                     "virtual lights behind it; --glossy-paths lets paths continue through it"
                 }
             },

@@ -141,7 +141,7 @@ fn no_virtual_lights_warning(loaded: &LoadedScene, integrator: &dyn Integrator) 
         format!(
             "{} paths from lights left no virtual lights, so there is no indirect light: surfaces \
              are black or out of their reach, or the lights are suns or skies beyond a medium that \
-             fills all space; or there are too few paths, so trace more (--light-paths)",
+             fills all space; or there are too few paths: increase --light-paths",
             indirect.paths
         )
     })

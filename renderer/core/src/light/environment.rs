@@ -24,10 +24,6 @@ use std::sync::Arc;
 pub struct Environment {
     pub(super) kind: EnvironmentKind,
     mean: Vec3,
-    /// Luminance above which light sampling samples radiance.
-    threshold: f32,
-    /// See [`Environment::sampled_share`].
-    sampled_share: f32,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +46,10 @@ pub(super) struct EnvironmentImage {
     determinant: f32,
     /// `None` if no texel is above the threshold.
     pub distribution: Option<Arc<PiecewiseConstant2d>>,
+    /// Luminance above which light sampling covers radiance.
+    threshold: f32,
+    /// See [`Environment::sampled_share`].
+    sampled_share: f32,
 }
 
 /// A texel of an environment image. One access to memory loads radiance and density.
@@ -71,8 +71,7 @@ const THRESHOLD: f64 = 2.0;
 impl Environment {
     /// Creates an environment with the same radiance from every direction, W·sr⁻¹·m⁻².
     pub fn constant(radiance: Vec3) -> Environment {
-        let kind = EnvironmentKind::Constant;
-        Environment { kind, mean: radiance, threshold: f32::INFINITY, sampled_share: 0.0 }
+        Environment { kind: EnvironmentKind::Constant, mean: radiance }
     }
 
     /// Creates an environment from an image of `size` × `size` linear RGB texels, row by row from
@@ -118,14 +117,11 @@ impl Environment {
             render_from_light: Mat3::IDENTITY,
             light_from_render: Mat3::IDENTITY,
             determinant: 1.0,
-        };
-        let image = image.with_transform(render_from_light);
-        Ok(Environment {
-            kind: EnvironmentKind::Image(Box::new(image)),
-            mean: mean.as_vec3(),
             threshold,
             sampled_share: if sampled > 0.0 { (sampled / total) as f32 } else { 0.0 },
-        })
+        };
+        let image = image.with_transform(render_from_light);
+        Ok(Environment { kind: EnvironmentKind::Image(Box::new(image)), mean: mean.as_vec3() })
     }
 
     /// Returns the environment with another transform from the image to render space.
@@ -164,20 +160,24 @@ impl Environment {
         }
     }
 
-    /// Returns the part of the radiance from a direction that light sampling samples, rather than
-    /// leave it to BSDF sampling.
+    /// Returns the part of a radiance that light sampling covers, rather than leave it to BSDF
+    /// sampling: the luminance above the threshold.
     pub fn sampled_radiance(&self, radiance: Vec3) -> Vec3 {
+        let EnvironmentKind::Image(image) = &self.kind else { return Vec3::ZERO };
         let luminance = abs_luminance(radiance);
-        if luminance > self.threshold {
-            radiance * ((luminance - self.threshold) / luminance)
+        if luminance > image.threshold {
+            radiance * ((luminance - image.threshold) / luminance)
         } else {
             Vec3::ZERO
         }
     }
 
-    /// Returns how much of the luminance light sampling samples, from 0 to 1.
+    /// Returns how much of the luminance light sampling covers, from 0 to 1.
     pub fn sampled_share(&self) -> f32 {
-        self.sampled_share
+        match &self.kind {
+            EnvironmentKind::Constant => 0.0,
+            EnvironmentKind::Image(image) => image.sampled_share,
+        }
     }
 
     /// Returns the density, 1/sr, with which [`Light::sample_li`] samples the unit direction `wi`.

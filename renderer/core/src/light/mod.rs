@@ -172,6 +172,18 @@ impl Light for AnyLight {
     }
 }
 
+impl AnyLight {
+    /// Returns how much of the emitted luminance light sampling covers, from 0 to 1. The rest of an
+    /// environment light is left to BSDF sampling.
+    pub fn sampled_share(&self) -> f32 {
+        match self {
+            AnyLight::Environment(l) => l.sampled_share(),
+            AnyLight::Moving(l) => l.start().sampled_share(),
+            _ => 1.0,
+        }
+    }
+}
+
 /// All lights of a scene.
 #[derive(Clone, Debug, Default)]
 pub struct Lights {
@@ -318,18 +330,10 @@ impl Lights {
         &self.powers
     }
 
-    /// Returns the power of each light that light sampling samples, rather than leave it to BSDF
-    /// sampling; see [`Environment::sampled_share`].
-    pub fn sampled_powers(&self) -> Vec<f32> {
-        let share = |light: &AnyLight| match light {
-            AnyLight::Environment(environment) => environment.sampled_share(),
-            _ => 1.0,
-        };
-        let sampled = |(light, power): (&AnyLight, &f32)| match light {
-            AnyLight::Moving(moving) => power * share(moving.start()),
-            light => power * share(light),
-        };
-        self.lights.iter().zip(&self.powers).map(sampled).collect()
+    /// Returns the power of each light that [light sampling covers](AnyLight::sampled_share).
+    pub fn sampled_powers(&self) -> impl Iterator<Item = f32> {
+        std::iter::zip(&self.lights, &self.powers)
+            .map(|(light, power)| power * light.sampled_share())
     }
 }
 

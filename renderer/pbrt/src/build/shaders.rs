@@ -305,13 +305,12 @@ impl Builder<'_> {
             .then(|| self_check::check_normalization(binding, &instance).err())
             .flatten()
             .map(|problem| format!("phase function {name}: {problem}"));
-        let sampler_problem = binding
+        let sampler_warning = binding
             .program
             .has_sampler
             .then(|| self_check::check_sampler(binding, &instance).err())
-            .flatten();
-        let sampler_warning = sampler_problem
-            .map(|problem| format!("shader {name}: its `sample` and `pdf` disagree: {problem}"));
+            .flatten()
+            .map(|problem| format!("shader {name}: {problem}"));
         for message in program.warnings() {
             self.warn(entity, message, "it is ignored")?;
         }

@@ -6,10 +6,10 @@
 //!   by their expected irradiance at the point ([`importance`]), and ignores the material.
 //! - `material-tree` includes the material ([`material`]): s = BSDF × cosine at the centres of the
 //!   clusters below each child, and compiled bounds on s over the directions to the child.
-//! - `auto` is `power` if the scene has only one emitter. One emitter is one light, or one shape of
-//!   two elements, such as a rectangle of two triangles. For one emitter, a tree gains little or
-//!   nothing, and takes a fifth to a half of the time. Otherwise, it is `tree`. With many lights,
-//!   training may choose `material-tree`.
+//! - `auto` is `power` if light sampling covers only one emitter. One emitter is one light, or one
+//!   shape of two elements, such as a rectangle of two triangles. For one emitter, a tree gains
+//!   little or nothing, and takes a fifth to a half of the time. Otherwise, it is `tree`. With many
+//!   lights, training may choose `material-tree`.
 //!
 //! Points in media receive light from all directions alike. Their lobe is the phase function.
 //!
@@ -85,7 +85,8 @@ impl LightSampler {
     /// If the strategy requires bounds on a material that cannot be compiled.
     pub fn new(scene: &Scene, strategy: LightSampling) -> Result<LightSampler, IntegratorError> {
         let lights = &scene.lights;
-        let power = || LightSelection::Power(AliasTable::new(&lights.sampled_powers()));
+        let power =
+            || LightSelection::Power(AliasTable::new(&lights.sampled_powers().collect::<Vec<_>>()));
         let bvh = |materials| {
             let started = Instant::now();
             let forest = Forest::build(lights, scene.accel.bounds());
@@ -109,9 +110,8 @@ impl LightSampler {
         };
         Ok(LightSampler(match strategy {
             LightSampling::Uniform => {
-                let powers = lights.sampled_powers();
                 let equal: Vec<f32> =
-                    powers.iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
+                    lights.sampled_powers().map(|power| f32::from(u8::from(power > 0.0))).collect();
                 LightSelection::Power(AliasTable::new(&equal))
             }
             LightSampling::Auto if has_one_emitter(scene) => power(),
@@ -154,13 +154,13 @@ impl LightSampler {
     }
 }
 
-/// Returns whether a scene has many lights with positive power.
+/// Returns whether light sampling covers many lights.
 pub fn has_many_lights(lights: &Lights) -> bool {
-    lights.powers().iter().filter(|power| **power > 0.0).count() >= MANY_LIGHTS
+    lights.sampled_powers().filter(|&power| power > 0.0).count() >= MANY_LIGHTS
 }
 
-/// Returns whether the scene has at most one emitter: one light, or one shape of at most two
-/// elements.
+/// Returns whether light sampling covers at most one emitter: one light, or one shape of at most
+/// two elements.
 fn has_one_emitter(scene: &Scene) -> bool {
     let lights = &scene.lights;
     let powers = (0..).zip(lights.sampled_powers());

@@ -1,4 +1,4 @@
-//! Next-event estimation: one light sample per vertex. Multiple importance sampling combines it
+//! Next-event estimation: at most one light sample per vertex. Multiple importance sampling combines it
 //! with emitters that BSDF-sampled rays hit. Samples that contribute little get a shadow ray with a
 //! [probability](ShadowRoulette).
 

@@ -45,12 +45,12 @@ enum KdNode {
     Split { axis: usize, plane: u32, children: u32 },
     /// A block, by index.
     Block(u32),
-    /// A black region.
-    Black,
+    /// A region without light.
+    Empty,
 }
 
 impl BlockLookup {
-    /// Returns the block that contains a position; `None` in black regions.
+    /// Returns the block that contains a position; `None` in empty regions.
     pub(super) fn find(&self, position: Vec2) -> Option<u32> {
         let cell =
             [position.x, position.y].map(|x| ((x * self.side as f32) as u32).min(self.side - 1));
@@ -62,7 +62,7 @@ impl BlockLookup {
                     self.kd_nodes[children as usize + usize::from(cell[axis] >= plane)]
                 }
                 KdNode::Block(block) => return Some(self.first + block),
-                KdNode::Black => return None,
+                KdNode::Empty => return None,
             };
         }
     }
@@ -80,11 +80,12 @@ const MIN_SAMPLES_PER_SIDE: u32 = 128;
 /// opposite directions, and the mean direction is ambiguous.
 const MIN_MEAN_LENGTH: f64 = 0.25;
 
-/// Adds about `count` directional light points that represent an environment light, and their
-/// blocks, of the entire light or of what next-event estimation samples. `template` provides the
-/// fields that they share.
+/// Adds about `count` directional light points that represent an environment light, or with
+/// `next_event` its [sampled radiance](Environment::sampled_radiance), and their blocks. `template`
+/// provides the fields that they share.
 pub(super) fn subdivide(
-    (environment, next_event): (&Environment, bool),
+    environment: &Environment,
+    next_event: bool,
     template: &LightPoint,
     count: u32,
     out: &mut Points,
@@ -323,7 +324,7 @@ fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>
         BinaryHeap::from([SplitCandidate { power: total, block: square, kd_node: 0 }]),
         Vec::new(),
     );
-    let mut kd_nodes = vec![KdNode::Black];
+    let mut kd_nodes = vec![KdNode::Empty];
     while heap.len() + done.len() < max_blocks
         && let Some(candidate) = heap.pop()
     {
@@ -341,7 +342,7 @@ fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>
         let high_power = marginal[count as usize..].iter().sum();
         let children = kd_nodes.len();
         kd_nodes[kd_node] = KdNode::Split { axis, plane: low.end[axis], children: children as u32 };
-        kd_nodes.extend([KdNode::Black; 2]);
+        kd_nodes.extend([KdNode::Empty; 2]);
         let halves = [
             SplitCandidate { power: low_power, block: low, kd_node: children },
             SplitCandidate { power: high_power, block: high, kd_node: children + 1 },

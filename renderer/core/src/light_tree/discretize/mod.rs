@@ -34,8 +34,8 @@ pub struct PointOptions {
     /// samples, instead of points.
     pub extents: bool,
     /// Whether leaves are what next-event estimation samples: area lights are one leaf each, or two
-    /// if flat and two-sided, whatever `area_points`; environment lights only have their [sampled
-    /// radiance](crate::light::Environment::sampled_radiance).
+    /// if flat and two-sided, whatever `area_points`; environment lights are reduced to their
+    /// [sampled radiance](crate::light::Environment::sampled_radiance).
     pub next_event: bool,
 }
 
@@ -109,11 +109,9 @@ pub(super) struct Strata {
 pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
     let all = lights.all();
     let (mut area_power, mut environment_power) = (0.0, 0.0);
-    let power = |light: &AnyLight| match light {
-        AnyLight::Environment(environment) if options.next_event => {
-            power(light) * f64::from(environment.sampled_share())
-        }
-        light => power(light),
+    let power = |light: &AnyLight| {
+        let share = if options.next_event { light.sampled_share() } else { 1.0 };
+        power(light) * f64::from(share)
     };
     for light in all {
         let power = power(light);
@@ -148,15 +146,17 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
                 share(light, area_power, options.area_points),
                 &mut out,
             ),
-            AnyLight::Environment(l) if environment_power > 0.0 => environment::subdivide(
-                (l, options.next_event),
+            AnyLight::Environment(l) if power(light) > 0.0 => environment::subdivide(
+                l,
+                options.next_event,
                 &template,
                 share(light, environment_power, options.environment_points),
                 &mut out,
             ),
             AnyLight::Portal(l) if options.next_event => add_portal(l, &template, &mut out),
-            AnyLight::Portal(l) if environment_power > 0.0 => environment::subdivide(
-                (l.environment(), false),
+            AnyLight::Portal(l) if power(light) > 0.0 => environment::subdivide(
+                l.environment(),
+                false,
                 &template,
                 share(light, environment_power, options.environment_points),
                 &mut out,
@@ -702,6 +702,12 @@ mod tests {
                 }
             }
         }
+        let black = Environment::image(&[Vec3::ZERO; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
+        assert_eq!(tree(&single_light(AnyLight::Environment(black)), &EXTENTS).points().len(), 0);
+    }
+
+    #[test]
+    fn next_event_points_have_the_sampled_share() {
         let environment = environment_map(&Transform::IDENTITY, 64);
         let lights = single_light(AnyLight::Environment(environment.clone()));
         let tree_of = |next_event| tree(&lights, &PointOptions { next_event, ..EXTENTS });
@@ -715,7 +721,10 @@ mod tests {
         });
         let share = f64::from(environment.sampled_share());
         assert!((sampled / entire / share - 1.0).abs() < 1e-3 && share < 0.99, "{share}");
-        let black = Environment::image(&[Vec3::ZERO; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
-        assert_eq!(tree(&single_light(AnyLight::Environment(black)), &EXTENTS).points().len(), 0);
+        let constant = AnyLight::Environment(Environment::constant(Vec3::ONE));
+        let lights =
+            Lights::new(vec![lights.all()[0].clone(), constant], super::super::testing::cube());
+        let tree = tree(&lights, &PointOptions { next_event: true, ..EXTENTS });
+        assert!(tree.points().iter().all(|p| p.light == 0));
     }
 }

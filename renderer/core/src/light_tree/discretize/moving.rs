@@ -8,7 +8,8 @@ use crate::light::{AnyLight, Falloff, MovingLight};
 use lightbound_math::{Cone, Vec3};
 use std::f32::consts::PI;
 
-/// Adds a moving light. An environment is a single leaf, since its parts do not stay in place.
+/// Adds a moving light as next-event estimation samples it: lightcuts rejects moving lights. An
+/// environment is a single leaf, since its parts do not stay in place.
 pub(super) fn add(
     light: &MovingLight,
     template: &LightPoint,

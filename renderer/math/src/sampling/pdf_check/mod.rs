@@ -161,7 +161,7 @@ fn add_samples_of_p(
     let weight = 1.0 / f64::from(count);
     for (point, p) in samples {
         let leaf = tree.leaf(point);
-        let q = cell_probability / tree.leaves()[leaf].area();
+        let q = cell_probability / tree.leaves()[leaf].solid_angle();
         let (g, cell) = (q / (p + q), &mut cells[leaf]);
         cell.sampled_fraction += weight;
         cell.sides[0] += weight * g;
@@ -194,7 +194,7 @@ fn add_samples_of_q(
     for ((cell, bounds), densities) in
         cells.iter_mut().zip(tree.leaves()).zip(densities.chunks(samples_per_cell))
     {
-        let q = cell_probability / bounds.area();
+        let q = cell_probability / bounds.solid_angle();
         let mut cell_sum = 0.0;
         for &p in densities {
             if !(0.0..f32::INFINITY).contains(&p) {

@@ -50,7 +50,7 @@ impl DirectionCell {
     }
 
     /// Returns the solid angle, steradians.
-    pub(super) fn area(&self) -> f64 {
+    pub fn solid_angle(&self) -> f64 {
         (self.hi[0] - self.lo[0]) * (self.hi[1] - self.lo[1])
     }
 

@@ -8,9 +8,11 @@
 use super::{BoundEvaluator, DIRECTION_WORDS, KernelBuffers, NO_SHADING_POINT, WO_PORT};
 use lightbound_math::DirectionBoxes;
 use lightbound_math::direction_box::{LANES, Lanes};
-use lightbound_shader::Texture;
 use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch};
 use lightbound_shader::ir::Type;
+
+/// Panic message for clusters with bounds that were not compiled for them.
+const NO_CLUSTERS: &str = "the bounds are compiled for clusters, and a cluster has begun";
 
 /// Bits of the endpoints of an input.
 pub type Endpoints = [u32; 2];
@@ -55,7 +57,7 @@ impl<'a> BoundEvaluator<'a> {
     /// Returns the shader of the shading point, and its words: the outgoing direction and the
     /// material parameters.
     pub fn shading_point(&self) -> (usize, &[u32]) {
-        let buffers = self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.kernels].as_ref().expect(NO_SHADING_POINT);
         (self.shader, &buffers.common_words)
     }
 
@@ -68,7 +70,7 @@ impl<'a> BoundEvaluator<'a> {
 
     /// Returns the types of the words of a shading point.
     pub fn word_types(&self, shader: usize) -> impl Iterator<Item = Type> {
-        let inputs = self.bounds.shaders[shader].kernels.general.point.inputs();
+        let inputs = self.bounds.point_kernel(shader).1.inputs();
         inputs[WO_PORT..].iter().map(|port| port.ty)
     }
 
@@ -78,8 +80,8 @@ impl<'a> BoundEvaluator<'a> {
     /// # Panics
     /// If the bounds were not compiled for clusters of shading points.
     pub fn begin_cluster(&mut self, shader: usize, endpoints: &[Endpoints]) {
-        let ports = &self.bounds.shaders[shader].kernels.common_ports;
-        let cluster = self.cluster_buffers(shader).0;
+        let KernelBuffers { cluster, kernels, .. } = self.buffers_of(shader);
+        let cluster = cluster.as_mut().expect(NO_CLUSTERS);
         // All, once: inputs that are not read keep those of the first cluster, which satisfy the
         // precondition of the bounds.
         if !std::mem::replace(&mut cluster.has_boxes, true) {
@@ -87,27 +89,25 @@ impl<'a> BoundEvaluator<'a> {
                 cluster.boxes.fill_interval(port, endpoints);
             }
         }
-        for &port in ports {
+        for &port in &kernels.common_ports {
             cluster.boxes.fill_interval(port, endpoints[port - WO_PORT]);
         }
     }
 
-    /// Returns upper bounds like [`Self::bound`], over all shading points of the cluster of a shader.
+    /// Returns upper bounds like [`Self::bound`], over all shading points of the last cluster, which
+    /// has this shader.
     ///
     /// # Panics
     /// As for [`Self::begin_cluster`].
     pub fn bound_cluster(&mut self, shader: usize, directions: &DirectionBoxes) -> [Lanes; 3] {
-        let (cluster, textures) = self.cluster_buffers(shader);
+        let kernels = self.bounds.shaders[shader].kernels;
+        let buffers = self.buffers[kernels].as_mut().expect(NO_CLUSTERS);
+        let cluster = buffers.cluster.as_mut().expect(NO_CLUSTERS);
         for (port, (lo, hi)) in std::iter::zip(&directions.lo, &directions.hi).enumerate() {
             cluster.boxes.set_all(port, lo, hi);
         }
-        cluster.kernel.run(textures, &cluster.boxes, &mut cluster.limits);
+        cluster.kernel.run(&self.textures[shader], &cluster.boxes, &mut cluster.limits);
         super::upper_bounds(&cluster.limits)
-    }
-
-    fn cluster_buffers(&mut self, shader: usize) -> (&mut ClusterBuffers<'a>, &[&'a Texture]) {
-        let KernelBuffers { cluster, textures, .. } = self.buffers(shader);
-        (cluster.as_mut().expect("the bounds are compiled for clusters"), textures)
     }
 }
 

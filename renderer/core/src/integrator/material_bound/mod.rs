@@ -91,13 +91,14 @@ pub enum BoundError {
 #[derive(Debug)]
 pub struct MaterialBounds {
     shaders: Vec<ShaderBounds>,
+    kernels: Vec<Kernels>,
 }
 
-/// Kernels of a shader.
+/// A shader with its textures, and the index of its kernels.
 #[derive(Clone, Debug)]
 struct ShaderBounds {
     binding: ShaderBinding,
-    kernels: Arc<Kernels>,
+    kernels: usize,
 }
 
 /// The versions of a shader.
@@ -163,30 +164,40 @@ impl MaterialBounds {
         for_clusters: bool,
     ) -> Result<MaterialBounds, BoundError> {
         let arena = Arena::new();
-        let mut compiled: Vec<ShaderBounds> = Vec::new();
+        let mut bounds = MaterialBounds { shaders: Vec::new(), kernels: Vec::new() };
         for binding in shaders {
             // Bindings of one program differ only in their textures.
-            let existing =
-                compiled.iter().find(|other| Arc::ptr_eq(&other.binding.program, &binding.program));
-            let kernels = match existing {
-                Some(existing) => existing.kernels.clone(),
-                None => Arc::new(Kernels::compile(&arena, &binding.program, mode, for_clusters)?),
+            let is_same =
+                |other: &&ShaderBounds| Arc::ptr_eq(&other.binding.program, &binding.program);
+            let kernels = match bounds.shaders.iter().find(is_same) {
+                Some(existing) => existing.kernels,
+                None => {
+                    let program = &binding.program;
+                    bounds.kernels.push(Kernels::compile(&arena, program, mode, for_clusters)?);
+                    bounds.kernels.len() - 1
+                }
             };
-            compiled.push(ShaderBounds { binding: binding.clone(), kernels });
+            bounds.shaders.push(ShaderBounds { binding: binding.clone(), kernels });
         }
-        Ok(MaterialBounds { shaders: compiled })
+        Ok(bounds)
     }
 
-    /// Returns the number of shaders.
-    pub fn shader_count(&self) -> usize {
-        self.shaders.len()
+    /// Returns the textures of each shader.
+    pub fn textures(&self) -> Vec<Vec<&Texture>> {
+        let shaders = self.shaders.iter();
+        shaders.map(|shader| shader.binding.textures.iter().map(|t| &**t).collect()).collect()
     }
 
-    /// Returns the kernel that evaluates s for any parameters, with the shader's textures. Its
-    /// inputs are `wi`, `wo` and the material parameters.
-    pub fn point_kernel(&self, shader: usize) -> (&Kernel, &ShaderBinding) {
-        let ShaderBounds { binding, kernels } = &self.shaders[shader];
-        (&kernels.general.point, binding)
+    /// Returns the number of kernels: shaders that differ only in their textures share one.
+    pub fn kernel_count(&self) -> usize {
+        self.kernels.len()
+    }
+
+    /// Returns the kernel that evaluates s for any parameters, and its index. Its inputs are `wi`,
+    /// `wo` and the material parameters.
+    pub fn point_kernel(&self, shader: usize) -> (usize, &Kernel) {
+        let index = self.shaders[shader].kernels;
+        (index, &self.kernels[index].general.point)
     }
 }
 
@@ -317,19 +328,21 @@ const NO_SHADING_POINT: &str = "no shading point: call `begin` first";
 /// reused.
 pub struct BoundEvaluator<'a> {
     bounds: &'a MaterialBounds,
-    /// Buffers of each shader used so far.
+    /// Of each shader.
+    textures: Vec<Vec<&'a Texture>>,
+    /// Buffers of all kernels used so far.
     buffers: Vec<Option<KernelBuffers<'a>>>,
-    /// Index of the shader at the shading point.
+    /// Index of the shader at the shading point, and of its kernels.
     shader: usize,
+    kernels: usize,
     counts: ShadingCounts,
 }
 
-/// Inputs and outputs of a shader's kernels, in groups of eight rows.
+/// Inputs and outputs of kernels, in groups of eight rows.
 struct KernelBuffers<'a> {
     kernels: &'a Kernels,
     /// The version for the parameters of the shading point.
     version: &'a Version,
-    textures: Vec<&'a Texture>,
     bounding: BoundingState<'a>,
     cluster: Option<ClusterBuffers<'a>>,
     inputs: Batch,
@@ -352,7 +365,8 @@ enum BoundingState<'a> {
 }
 
 impl<'a> KernelBuffers<'a> {
-    fn new(ShaderBounds { binding, kernels }: &'a ShaderBounds) -> KernelBuffers<'a> {
+    /// Creates buffers for the kernels of a program.
+    fn new(kernels: &'a Kernels, program: &Program) -> KernelBuffers<'a> {
         let batch = |kernel: &Kernel, rows| {
             (
                 Batch::new(kernel.target(), kernel.inputs().len(), rows),
@@ -372,7 +386,6 @@ impl<'a> KernelBuffers<'a> {
         KernelBuffers {
             kernels,
             version,
-            textures: binding.textures.iter().map(|texture| &**texture).collect(),
             bounding,
             cluster: kernels.cluster.as_ref().map(ClusterBuffers::new),
             inputs,
@@ -380,15 +393,15 @@ impl<'a> KernelBuffers<'a> {
             common_words: Vec::new(),
             filled_groups: 0,
             has_boxes: false,
-            setup: binding.program.setup.as_ref().map(|setup| batch(setup, 1)),
-            parameters: vec![0; binding.program.parameter_words],
+            setup: program.setup.as_ref().map(|setup| batch(setup, 1)),
+            parameters: vec![0; program.parameter_words],
         }
     }
 
-    /// Computes the material parameters.
+    /// Computes the material parameters of a shader.
     fn set_up(
         &mut self,
-        program: &Program,
+        (program, textures): (&Program, &[&Texture]),
         (instance, nm): (&ShaderInstance, Option<f32>),
         lookup: &Lookup,
         n: Vec3,
@@ -409,7 +422,7 @@ impl<'a> KernelBuffers<'a> {
         let set = |first: usize, words: &[u32]| inputs.set_row(0, point.len() + first, words);
         instance.write(lookup, nm, set);
         inputs.truncate(1);
-        kernel.run(&self.textures, inputs, outputs);
+        kernel.run(textures, inputs, outputs);
         parameters.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
         counts.evaluations += 1;
         counts.lanes += kernel.target().lanes() as u64;
@@ -462,8 +475,14 @@ impl<'a> KernelBuffers<'a> {
 impl<'a> BoundEvaluator<'a> {
     /// Creates an evaluator without a shading point.
     pub fn new(bounds: &'a MaterialBounds) -> BoundEvaluator<'a> {
-        let buffers = bounds.shaders.iter().map(|_| None).collect();
-        BoundEvaluator { bounds, buffers, shader: 0, counts: ShadingCounts::default() }
+        BoundEvaluator {
+            bounds,
+            textures: bounds.textures(),
+            buffers: bounds.kernels.iter().map(|_| None).collect(),
+            shader: 0,
+            kernels: 0,
+            counts: ShadingCounts::default(),
+        }
     }
 
     /// Returns and resets the counts of point shader evaluations.
@@ -483,11 +502,12 @@ impl<'a> BoundEvaluator<'a> {
         positions: impl FnOnce() -> [Vec3; 2],
         wo: Vec3,
     ) {
-        self.shader = instance.shader as usize;
+        self.select(instance.shader as usize);
         let program = &self.bounds.shaders[self.shader].binding.program;
         let mut counts = std::mem::take(&mut self.counts);
-        let buffers = self.buffers(self.shader);
-        buffers.set_up(program, (instance, nm), &lookup, n, positions, &mut counts);
+        let (buffers, textures) = self.current();
+        let shader = (&**program, textures);
+        buffers.set_up(shader, (instance, nm), &lookup, n, positions, &mut counts);
         buffers.set_common_words(wo);
         self.counts = counts;
     }
@@ -497,33 +517,49 @@ impl<'a> BoundEvaluator<'a> {
     /// # Panics
     /// If the number of words is wrong.
     pub fn begin_with_parameters(&mut self, shader: usize, wo: Vec3, parameters: &[u32]) {
-        self.shader = shader;
-        let buffers = self.buffers(shader);
+        self.select(shader);
+        let (buffers, _) = self.current();
         buffers.parameters.copy_from_slice(parameters);
         buffers.set_common_words(wo);
     }
 
     /// Returns the words of the material parameters at the shading point.
     pub fn parameters(&self) -> &[u32] {
-        &self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT).parameters
+        &self.buffers[self.kernels].as_ref().expect(NO_SHADING_POINT).parameters
     }
 
-    fn buffers(&mut self, shader: usize) -> &mut KernelBuffers<'a> {
+    /// Selects the shader of the shading point.
+    fn select(&mut self, shader: usize) {
+        self.shader = shader;
+        self.kernels = self.bounds.shaders[shader].kernels;
+        self.buffers_of(shader);
+    }
+
+    /// Returns the buffers for the kernels of a shader, which other shaders may share.
+    fn buffers_of(&mut self, shader: usize) -> &mut KernelBuffers<'a> {
         let bounds = self.bounds;
-        self.buffers[shader].get_or_insert_with(|| KernelBuffers::new(&bounds.shaders[shader]))
+        let ShaderBounds { binding, kernels } = &bounds.shaders[shader];
+        self.buffers[*kernels]
+            .get_or_insert_with(|| KernelBuffers::new(&bounds.kernels[*kernels], &binding.program))
+    }
+
+    /// Returns the buffers and the textures of the shading point.
+    fn current(&mut self) -> (&mut KernelBuffers<'a>, &[&'a Texture]) {
+        let buffers = self.buffers[self.kernels].as_mut().expect(NO_SHADING_POINT);
+        (buffers, &self.textures[self.shader])
     }
 
     /// Returns upper bounds on s, 1/sr, for red, green and blue, over eight boxes of light
     /// directions. They are non-negative, and infinite if s is not bounded.
     pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
-        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let (buffers, textures) = self.current();
         match &mut buffers.bounding {
             BoundingState::Hand { bound, .. } => bound.expect(NO_SHADING_POINT).bound(boxes),
             BoundingState::Compiled { kernel, boxes: inputs, limits } => {
                 for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
                     inputs.set_all(port, lo, hi);
                 }
-                kernel.run(&buffers.textures, inputs, limits);
+                kernel.run(textures, inputs, limits);
                 upper_bounds(limits)
             }
         }
@@ -533,19 +569,20 @@ impl<'a> BoundEvaluator<'a> {
     /// [`evaluate_groups`](Self::evaluate_groups).
     #[inline(always)]
     pub fn set_group(&mut self, group: usize, wi: &[Lanes; DIRECTION_WORDS]) {
-        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let (buffers, _) = self.current();
         buffers.fill_groups(group + 1);
         buffers.inputs.set_columns(group * LANES, 0, &wi.each_ref());
     }
 
     /// Evaluates s for the first `count` groups of directions.
     pub fn evaluate_groups(&mut self, count: usize) {
-        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.kernels].as_mut().expect(NO_SHADING_POINT);
+        let textures = &self.textures[self.shader];
         let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
         inputs.reshape(inputs.ports(), count * LANES);
         outputs.reshape(outputs.ports(), count * LANES);
-        point.run(&buffers.textures, inputs, outputs);
+        point.run(textures, inputs, outputs);
         self.counts.evaluations += (count * LANES) as u64;
         self.counts.lanes += (count * LANES) as u64;
         if let Some(port) = *capped_port {
@@ -557,7 +594,7 @@ impl<'a> BoundEvaluator<'a> {
     /// Returns s, 1/sr, for red, green and blue, for an evaluated group of directions.
     #[inline(always)]
     pub fn group(&self, group: usize) -> [Lanes; 3] {
-        let buffers = self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.kernels].as_ref().expect(NO_SHADING_POINT);
         let mut s = [[0.0; LANES]; 3];
         buffers.outputs.read_columns(group * LANES, 0, &mut s);
         s
@@ -572,7 +609,8 @@ impl<'a> BoundEvaluator<'a> {
     ) -> [Lanes; 3] {
         let mut s = [[0.0; LANES]; 3];
         let Some(last) = mask.iter().rposition(|&is_used| is_used) else { return s };
-        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.kernels].as_mut().expect(NO_SHADING_POINT);
+        let textures = &self.textures[self.shader];
         let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
         let ports = (inputs.ports(), outputs.ports());
@@ -587,7 +625,7 @@ impl<'a> BoundEvaluator<'a> {
         inputs.set_columns(0, 0, &valid.each_ref());
         inputs.reshape(ports.0, last + 1);
         outputs.reshape(ports.1, last + 1);
-        point.run(&buffers.textures, inputs, outputs);
+        point.run(textures, inputs, outputs);
         outputs.reshape(ports.1, LANES);
         outputs.read_columns(0, 0, &mut s);
         self.counts.evaluations += mask.iter().filter(|&&is_used| is_used).count() as u64;

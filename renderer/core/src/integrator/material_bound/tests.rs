@@ -317,6 +317,37 @@ fn shaders_with_setup_and_textures_are_bounded() {
 }
 
 #[test]
+fn bindings_of_one_program_share_kernels_and_keep_their_textures() {
+    let text = "
+        struct Material { kd: f32 }
+        var wood: texture_2d<f32>;
+        var smoothly: sampler;
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+            return vec3f(m.kd * textureSample(wood, smoothly, wi.xy).r);
+        }";
+    let texture = |value: f32| vec![Arc::new(Texture::new(1, &[[value; 4]]))];
+    let first = compile("wood.wgsl", text, texture(0.5));
+    let shaders = [first.clone(), ShaderBinding::new(first.program, texture(0.25))];
+    let bounds = MaterialBounds::compile_for_clusters(&shaders, BoundMode::Related)
+        .expect("the shaders compile");
+    assert_eq!(bounds.kernel_count(), 1);
+    let mut evaluator = BoundEvaluator::new(&bounds);
+    for (shader, kd) in [(0, 1.0f32), (1, 0.5), (0, 0.25)] {
+        let expected = kd * [0.5, 0.25][shader];
+        evaluator.begin_with_parameters(shader, Vec3::Z, &[kd.to_bits()]);
+        assert_eq!(evaluator.evaluate(&[Vec3::Z])[0], Vec3::splat(expected));
+        let upper = evaluator.bound(&DirectionBoxes::ALL)[0][0];
+        assert!((upper - expected).abs() < 1e-5, "{upper} {expected}");
+        let (index, words) = evaluator.shading_point();
+        let endpoints: Vec<_> = words.iter().map(|&word| [word; 2]).collect();
+        assert_eq!(index, shader);
+        evaluator.begin_cluster(shader, &endpoints);
+        let upper = evaluator.bound_cluster(shader, &DirectionBoxes::ALL)[0][0];
+        assert!((upper - expected).abs() < 1e-5, "{upper} {expected}");
+    }
+}
+
+#[test]
 fn shaders_without_hand_derived_bounds_are_rejected() {
     let text = library::find("phong").expect("the library has the shader").text;
     let changed = text.replace("cos_alpha, m.exponent", "cos_alpha, m.exponent + 1.0");
@@ -353,10 +384,10 @@ fn versions_for_regions_equal_the_general_one() {
     }];
     let [general, special] = [&general[..], &shaders]
         .map(|shaders| MaterialBounds::compile(shaders, BoundMode::Related).expect("it compiles"));
-    assert!(general.shaders[0].kernels.regions.is_empty());
-    assert!(special.shaders[0].kernels.regions.len() > 1);
+    assert!(general.kernels[0].regions.is_empty());
+    assert!(special.kernels[0].regions.len() > 1);
     let guards: Vec<_> =
-        special.shaders[0].kernels.regions.iter().map(|(guard, _)| guard.clone()).collect();
+        special.kernels[0].regions.iter().map(|(guard, _)| guard.clone()).collect();
     let words = ["base_metalness", "coat_weight"]
         .map(|name| regions::testing::word(&shaders[0].program, name));
     let (mut general, mut special) = (BoundEvaluator::new(&general), BoundEvaluator::new(&special));

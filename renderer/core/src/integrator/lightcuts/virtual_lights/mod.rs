@@ -36,7 +36,7 @@ use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::GOLDEN_RATIO;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec3, Viewpoint, vec2, vec3};
-use lightbound_shader::{Batch, Kernel, Texture};
+use lightbound_shader::{Batch, Texture};
 
 pub(super) use self::material_table::VirtualMaterials;
 pub(super) use self::trace::{TraceOptions, trace};
@@ -133,19 +133,13 @@ pub(super) struct VirtualLightEvaluator<'a> {
     lights: &'a [VirtualLight],
     materials: &'a VirtualMaterials,
     shaders: &'a MaterialBounds,
-    /// Buffers of each shader used so far.
-    buffers: Vec<Option<ShaderBuffers<'a>>>,
+    /// Of each shader.
+    textures: Vec<Vec<&'a Texture>>,
+    /// Inputs and outputs of each kernel used so far.
+    buffers: Vec<Option<[Batch; 2]>>,
     counts: ShadingCounts,
     /// Indices of queries, sorted by shader.
     order: Vec<u32>,
-}
-
-/// Inputs and outputs of a shader's kernel, and its textures.
-struct ShaderBuffers<'a> {
-    kernel: &'a Kernel,
-    textures: Vec<&'a Texture>,
-    inputs: Batch,
-    outputs: Batch,
 }
 
 /// A virtual light, and the unit direction in which to evaluate its emission.
@@ -165,7 +159,8 @@ impl<'a> VirtualLightEvaluator<'a> {
             lights: tree.virtual_lights(),
             materials,
             shaders,
-            buffers: (0..shaders.shader_count()).map(|_| None).collect(),
+            textures: shaders.textures(),
+            buffers: (0..shaders.kernel_count()).map(|_| None).collect(),
             counts: ShadingCounts::default(),
             order: Vec::new(),
         }
@@ -196,17 +191,11 @@ impl<'a> VirtualLightEvaluator<'a> {
         self.order.sort_by_key(|&query| shader(query));
         for group in self.order.chunk_by(|&a, &b| shader(a) == shader(b)) {
             let shader = shader(group[0]) as usize;
-            let buffers = self.buffers[shader].get_or_insert_with(|| {
-                let (kernel, binding) = shaders.point_kernel(shader);
-                let batch = |ports: usize| Batch::new(kernel.target(), ports, LANES);
-                ShaderBuffers {
-                    kernel,
-                    textures: binding.textures.iter().map(|texture| &**texture).collect(),
-                    inputs: batch(kernel.inputs().len()),
-                    outputs: batch(kernel.outputs().len()),
-                }
+            let (index, kernel) = shaders.point_kernel(shader);
+            let [inputs, outputs] = self.buffers[index].get_or_insert_with(|| {
+                [kernel.inputs(), kernel.outputs()]
+                    .map(|ports| Batch::new(kernel.target(), ports.len(), LANES))
             });
-            let ShaderBuffers { kernel, textures, inputs, outputs } = buffers;
             inputs.reshape(inputs.ports(), group.len());
             outputs.reshape(outputs.ports(), group.len());
             for (row, &query) in group.iter().enumerate() {
@@ -222,7 +211,7 @@ impl<'a> VirtualLightEvaluator<'a> {
                     materials.parameters(light.material, parameters),
                 );
             }
-            kernel.run(textures, inputs, outputs);
+            kernel.run(&self.textures[shader], inputs, outputs);
             self.counts += count(kernel, outputs, None);
             for (row, &query) in group.iter().enumerate() {
                 let (light, d) = (light(query), queries[query as usize].d);

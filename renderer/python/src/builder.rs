@@ -210,7 +210,7 @@ impl SceneBuilder {
                 }
                 let map = LatLongMap { texels: &texels, width, height };
                 let (texels, size) = map.to_equal_area().map_err(plain)?;
-                Environment::image(&texels, size, &z_to(up)?, 1.0).map_err(plain)?
+                Environment::image(texels, size, &z_to(up)?, 1.0).map_err(plain)?
             }
             _ => Environment::constant(colour("radiance", radiance)?),
         };

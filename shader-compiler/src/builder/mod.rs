@@ -27,7 +27,12 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// Key of value numbering: an op and its arguments, in canonical order if the op is commutative.
-type Key = (Op, [Value; 3]);
+/// Packed, since hashing an array that was just written in pieces stalls on its loads.
+type Key = (u64, u64);
+
+fn key_of(op: Op, [a, b, c]: [Value; 3]) -> Key {
+    (op as u64 | u64::from(a.0) << 32, u64::from(b.0) | u64::from(c.0) << 32)
+}
 
 /// The role of an open block.
 #[derive(Clone, Debug)]
@@ -184,33 +189,40 @@ impl Builder {
         if let Some(bits) = self.fold(op, args) {
             return self.constant(self.result_type(op, args), bits);
         }
-        let mut key = [args[0]; 3];
-        key[..args.len()].copy_from_slice(args);
-        if op.is_commutative() && self.sort_key(key[0]) > self.sort_key(key[1]) {
-            key.swap(0, 1);
-            if args.len() < 3 {
-                key[2] = key[0];
+        let arity = args.len();
+        // Missing arguments are the first one.
+        let mut args = match *args {
+            [a] => [a; 3],
+            [a, b] => [a, b, a],
+            [a, b, c] => [a, b, c],
+            _ => unreachable!("operations have one to three arguments"),
+        };
+        if op.is_commutative() && self.sort_key(args[0]) > self.sort_key(args[1]) {
+            args.swap(0, 1);
+            if arity < 3 {
+                args[2] = args[0];
             }
         }
-        if let Some(value) = simplify::simplify(self, op, &key[..args.len()]) {
+        if let Some(value) = simplify::simplify(self, op, &args[..arity]) {
             return value;
         }
-        let ty = self.result_type(op, &key[..args.len()]);
-        let entry = match self.value_table.entry((op, key)) {
+        let ty = self.result_type(op, &args[..arity]);
+        let key = key_of(op, args);
+        let entry = match self.value_table.entry(key) {
             Entry::Occupied(entry) => return *entry.get(),
             Entry::Vacant(entry) => entry,
         };
         let level = match self.hoisting {
-            true => placement(&self.scopes, &self.levels, &key[..args.len()]),
+            true => placement(&self.scopes, &self.levels, &args[..arity]),
             false => self.scopes.len() - 1,
         };
         let value = Value(self.function.values.len() as u32);
         entry.insert(value);
-        self.define(ty, Def::Op { op, args: key }, level);
+        self.define(ty, Def::Op { op, args }, level);
         self.scopes[level].stmts.push(Stmt::Op(value));
         // The scope of the function's body closes last.
         if level > 0 {
-            self.scopes[level].keys.push((op, key));
+            self.scopes[level].keys.push(key);
         }
         value
     }

@@ -104,6 +104,7 @@ macro_rules! ops {
             }
 
             /// Types of arguments and result.
+            #[inline]
             pub const fn signature(self) -> Signature {
                 match self {
                     $(Op::$op => const { Signature { args: &[$(<$ty as Word>::TYPE),*], result: <$out as Word>::TYPE } }),*
@@ -112,11 +113,13 @@ macro_rules! ops {
 
             /// Whether swapping the first two arguments preserves the result, except for NaN
             /// payloads.
+            #[inline]
             pub const fn is_commutative(self) -> bool {
                 match self { $(Op::$op => row_flag!(commutative $($flag)?)),* }
             }
 
             /// Whether the operation reads a [table](Op::table).
+            #[inline]
             pub const fn is_load(self) -> bool {
                 match self { $(Op::$op => row_flag!(load $($flag)?)),* }
             }

@@ -82,7 +82,7 @@ impl Environment {
     /// If `size` is 0 or above 65536, the number of texels is not `size`², or a texel is not
     /// finite.
     pub fn image(
-        texels: &[Vec3],
+        mut texels: Vec<Vec3>,
         size: usize,
         render_from_light: &Transform,
         scale: f32,
@@ -90,19 +90,23 @@ impl Environment {
         if texels.is_empty() || size > 1 << 16 || texels.len() != size * size {
             return Err(LightError::NotSquare { texels: texels.len(), size });
         }
-        let texels: Vec<Vec3> = texels.iter().map(|t| scale * *t).collect();
-        if let Some(i) = texels.iter().position(|t| !t.is_finite()) {
-            return Err(LightError::NotFinite { x: i % size, y: i / size });
+        // A large image is most of the memory of a scene, so there are few copies of it.
+        for (i, texel) in texels.iter_mut().enumerate() {
+            let scaled = scale * *texel;
+            if !scaled.is_finite() {
+                return Err(LightError::NotFinite { x: i % size, y: i / size });
+            }
+            *texel = scaled.max(Vec3::ZERO);
         }
-        let texels: Vec<Vec3> = texels.into_iter().map(|t| t.max(Vec3::ZERO)).collect();
         let mean = texels.iter().map(|t| t.as_dvec3()).sum::<glam::DVec3>() / texels.len() as f64;
-        let luminances: Vec<f32> = texels.iter().map(|&t| abs_luminance(t)).collect();
-        let total: f64 = luminances.iter().map(|&luminance| f64::from(luminance)).sum();
+        let luminances = texels.iter().map(|&t| abs_luminance(t));
+        let total: f64 = luminances.clone().map(f64::from).sum();
         let threshold = (THRESHOLD * total / texels.len() as f64) as f32;
         let weights: Vec<f32> =
-            luminances.iter().map(|luminance| (luminance - threshold).max(0.0)).collect();
+            luminances.map(|luminance| (luminance - threshold).max(0.0)).collect();
         let sampled: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
         let distribution = PiecewiseConstant2d::new(&weights, size);
+        drop(weights);
         let center =
             |i: usize| vec2((i % size) as f32 + 0.5, (i / size) as f32 + 0.5) / size as f32;
         let texels = texels.into_iter().enumerate().map(|(i, radiance)| EnvironmentTexel {
@@ -142,7 +146,7 @@ impl Environment {
             EnvironmentKind::Image(image) => {
                 let texels: Vec<Vec3> =
                     image.texels.iter().map(|texel| radiance(texel.radiance)).collect();
-                Environment::image(&texels, image.size, &image.transform, 1.0)
+                Environment::image(texels, image.size, &image.transform, 1.0)
             }
         }
     }
@@ -486,7 +490,7 @@ pub(super) mod tests {
         // The mean is 1, so the threshold is 2.
         let mut texels = vec![Vec3::splat(0.5); 16];
         (texels[3], texels[5], texels[6]) = (Vec3::splat(5.0), Vec3::splat(3.0), Vec3::splat(1.5));
-        let env = Environment::image(&texels, 4, &Transform::IDENTITY, 1.0).unwrap();
+        let env = Environment::image(texels.clone(), 4, &Transform::IDENTITY, 1.0).unwrap();
         let center = |i: usize| vec2((i % 4) as f32 + 0.5, (i / 4) as f32 + 0.5) / 4.0;
         for (i, radiance) in texels.into_iter().enumerate() {
             let sampled = env.sampled_radiance(radiance).x;
@@ -495,7 +499,7 @@ pub(super) mod tests {
             assert!((density - sampled * 16.0 / 4.0).abs() < 1e-4, "{i}: {density}");
         }
         assert!((env.sampled_share() - 4.0 / 16.0).abs() < 1e-6);
-        let dim = Environment::image(&[Vec3::ONE; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
+        let dim = Environment::image(vec![Vec3::ONE; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
         assert!(dim.sample_li(Vec3::ZERO, Vec2::ZERO).is_none() && dim.sampled_share() == 0.0);
     }
 
@@ -509,7 +513,7 @@ pub(super) mod tests {
         {
             texels[i] = Vec3::splat(at);
         }
-        let env = Environment::image(&texels, 9, &Transform::IDENTITY, 2.0).unwrap();
+        let env = Environment::image(texels.clone(), 9, &Transform::IDENTITY, 2.0).unwrap();
         let at = |d: Vec3| env.radiance(d.normalize()).x;
         assert_eq!([at(Vec3::Z), at(Vec3::X), at(Vec3::Y)], [2.0, 4.0, 6.0]);
         assert_eq!([at(Vec3::new(-0.01, -0.01, -1.0)), at(-Vec3::X)], [8.0, 10.0]);
@@ -518,7 +522,7 @@ pub(super) mod tests {
             std::f64::consts::FRAC_PI_2,
         )))
         .unwrap();
-        let rotated = Environment::image(&texels, 9, &rotation, 2.0).unwrap();
+        let rotated = Environment::image(texels, 9, &rotation, 2.0).unwrap();
         assert_eq!(rotated.radiance(Vec3::X).x, 2.0);
         assert_eq!(rotated.radiance(-Vec3::Z).x, 4.0);
     }
@@ -526,7 +530,7 @@ pub(super) mod tests {
     #[test]
     fn samples_match_pdf_and_radiance() {
         for transform in [Transform::IDENTITY, skewed()] {
-            let env = Environment::image(&texels(13), 13, &transform, 1.0).unwrap();
+            let env = Environment::image(texels(13), 13, &transform, 1.0).unwrap();
             let (mut by_light, mut by_sphere, mut mass, mut mismatches) = (0.0, 0.0, 0.0, 0);
             for u in points(N, 2) {
                 let s = env.sample_li(Vec3::ZERO, u).unwrap();
@@ -556,14 +560,14 @@ pub(super) mod tests {
             (image_illuminance(&white, 64) - 0.5 * PI).abs() < 0.02,
             "illuminance is not half of π, as in pbrt"
         );
-        let env = Environment::image(&white, 64, &Transform::IDENTITY, 1.0).unwrap();
+        let env = Environment::image(white, 64, &Transform::IDENTITY, 1.0).unwrap();
         assert!((env.power(2.0) / Environment::constant(Vec3::ONE).power(2.0) - 1.0).abs() < 1e-5);
     }
 
     #[test]
     fn invalid_images_are_errors() {
         let make = |texels: &[Vec3], size| {
-            Environment::image(texels, size, &Transform::IDENTITY, 1.0).map(|_| ())
+            Environment::image(texels.to_vec(), size, &Transform::IDENTITY, 1.0).map(|_| ())
         };
         assert_eq!(make(&[Vec3::ONE; 6], 2), Err(LightError::NotSquare { texels: 6, size: 2 }));
         assert!(make(&[], 0).is_err());
@@ -573,7 +577,7 @@ pub(super) mod tests {
         assert_eq!(make(&texels, 2).unwrap_err(), LightError::NotFinite { x: 1, y: 1 });
         texels[3].y = f32::NAN;
         assert_eq!(make(&texels, 2).unwrap_err(), LightError::NotFinite { x: 1, y: 1 });
-        let black = Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap();
+        let black = Environment::image(vec![Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap();
         assert!(black.sample_li(Vec3::ZERO, Vec2::ZERO).is_none());
         assert_eq!((black.pdf_li(Vec3::Z), black.power(1.0)), (0.0, 0.0));
     }
@@ -583,7 +587,7 @@ pub(super) mod tests {
         for transform in [None, Some(Transform::IDENTITY), Some(skewed())] {
             let env = match &transform {
                 None => Environment::constant(Vec3::ONE),
-                Some(t) => Environment::image(&texels(13), 13, t, 1.0).unwrap(),
+                Some(t) => Environment::image(texels(13), 13, t, 1.0).unwrap(),
             };
             let mut solid_angle = 0.0;
             for (i, r) in points(300, 4).enumerate() {

@@ -162,9 +162,9 @@ mod tests {
 
     fn environments() -> [Environment; 4] {
         [
-            Environment::image(&texels(13), 13, &Transform::IDENTITY, 1.0).unwrap(),
-            Environment::image(&texels(32), 32, &skewed(), 2.0).unwrap(),
-            Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap(),
+            Environment::image(texels(13), 13, &Transform::IDENTITY, 1.0).unwrap(),
+            Environment::image(texels(32), 32, &skewed(), 2.0).unwrap(),
+            Environment::image(vec![Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap(),
             Environment::constant(Vec3::new(1.0, 2.0, 3.0)),
         ]
     }

@@ -226,7 +226,7 @@ mod tests {
             AnyLight::Projection(Box::new(
                 ProjectionLight::new(identity, 60.0, &texels, 8, 1.0).unwrap(),
             )),
-            AnyLight::Environment(Environment::image(&texels, 8, identity, 1.0).unwrap()),
+            AnyLight::Environment(Environment::image(texels, 8, identity, 1.0).unwrap()),
         ]
     }
 

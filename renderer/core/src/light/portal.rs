@@ -207,7 +207,7 @@ mod tests {
             })
             .collect();
         let rotation = Transform::new(DAffine3::from_rotation_x(0.6)).unwrap();
-        PortalLight::new(Environment::image(&texels, 16, &rotation, 1.0).unwrap(), corners())
+        PortalLight::new(Environment::image(texels, 16, &rotation, 1.0).unwrap(), corners())
             .unwrap()
     }
 

@@ -21,11 +21,11 @@ pub struct PiecewiseConstant2d {
     height: usize,
     /// The marginal CDF of the rows: `height + 1` values from 0 to 1.
     rows: Vec<f32>,
-    /// The [`guide`] of `rows`.
+    /// The [guide table](fill_guide) of `rows`.
     row_guide: Vec<u32>,
     /// For each row, the conditional CDF of its columns: `width + 1` values from 0 to 1.
     columns: Vec<f32>,
-    /// For each row, the [`guide`] of its CDF: `guide_len(width)` indices.
+    /// For each row, the [guide table](fill_guide) of its CDF: `guide_len(width)` indices.
     column_guides: Vec<u32>,
 }
 
@@ -55,8 +55,13 @@ impl PiecewiseConstant2d {
             .collect();
         let mut rows = vec![0.0; height + 1];
         let total = fill_cdf(sums.into_iter(), &mut rows);
-        let row_guide = guide(&rows);
-        let column_guides = columns.par_chunks(width + 1).flat_map_iter(guide).collect();
+        let mut row_guide = vec![0; guide_len(height)];
+        fill_guide(&rows, &mut row_guide);
+        let mut column_guides = vec![0; height * guide_len(width)];
+        column_guides
+            .par_chunks_mut(guide_len(width))
+            .zip(columns.par_chunks(width + 1))
+            .for_each(|(guide, cdf)| fill_guide(cdf, guide));
         (total > 0.0).then_some(PiecewiseConstant2d {
             width,
             height,
@@ -237,12 +242,16 @@ fn guide_len(n: usize) -> usize {
     n.div_ceil(2).next_power_of_two()
 }
 
-/// Returns the guide table of a CDF (Chen & Asau 1974). It divides [0, 1) into equal intervals and
+/// Fills the guide table of a CDF (Chen & Asau 1974). It divides [0, 1) into equal intervals and
 /// stores the cell that contains the start of each.
-fn guide(cdf: &[f32]) -> Vec<u32> {
-    let n = cdf.len() - 1;
-    let intervals = guide_len(n);
-    (0..intervals).map(|i| cell_of(&cdf[1..n], i as f32 / intervals as f32) as u32).collect()
+fn fill_guide(cdf: &[f32], guide: &mut [u32]) {
+    let borders = &cdf[1..cdf.len() - 1];
+    let (mut cell, intervals) = (0, guide.len());
+    for (i, entry) in guide.iter_mut().enumerate() {
+        let start = i as f32 / intervals as f32;
+        cell += borders[cell..].iter().take_while(|&&border| border <= start).count();
+        *entry = cell as u32;
+    }
 }
 
 /// Returns the index of the interval that contains u, with [0, 1) divided into a power of two.

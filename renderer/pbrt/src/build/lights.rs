@@ -302,19 +302,18 @@ impl Builder<'_> {
         let image = self.read_image(entity, &path, Encoding::Srgb, ColourRole::Light)?;
         self.check_emission(Some(&entity.location), &path, &image)?;
         let is_lat_long = image.width() != image.height();
+        let (width, height) = (image.width(), image.height());
         let (texels, size) =
-            equal_area(&image).map_err(|problem| problem.error(&path, |m| entity.error(m)))?;
+            equal_area(image).map_err(|problem| problem.error(&path, |m| entity.error(m)))?;
         if is_lat_long {
             let message = format!(
-                "{} has {} × {} pixels, but pbrt-v4 takes square equal-area maps only",
-                path.display(),
-                image.width(),
-                image.height()
+                "{} has {width} × {height} pixels, but pbrt-v4 takes square equal-area maps only",
+                path.display()
             );
             self.warn(entity, message, "the image as a latitude–longitude map")?;
         }
         let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
-        Environment::image(&texels, size, render_from_light, scale).map_err(|e| {
+        Environment::image(texels, size, render_from_light, scale).map_err(|e| {
             entity
                 .error(format!("{}: {e}", path.display()))
                 .help("fix the image, or give a smaller \"scale\"")
@@ -337,7 +336,7 @@ impl Builder<'_> {
         let (texels, size) = sky.map();
         let too_bright = |e: LightError| light_error(entity, e).help("give a smaller \"scale\"");
         let environment =
-            Environment::image(&texels, size, render_from_light, scale).map_err(too_bright)?;
+            Environment::image(texels, size, render_from_light, scale).map_err(too_bright)?;
         let mut lights = vec![AnyLight::Environment(environment)];
         if p.bool("sun")?.unwrap_or(true) {
             let direction = render_from_light.vector(sky.sun());
@@ -367,8 +366,8 @@ impl Builder<'_> {
             .map_err(|e| SceneError::new(e.to_string()).help(help))?;
         self.check_emission(None, path, &image)?;
         let (texels, size) =
-            equal_area(&image).map_err(|problem| problem.error(path, SceneError::new))?;
-        Environment::image(&texels, size, &render_from_light, 1.0)
+            equal_area(image).map_err(|problem| problem.error(path, SceneError::new))?;
+        Environment::image(texels, size, &render_from_light, 1.0)
             .map_err(|e| SceneError::new(format!("{}: {e}", path.display())).help(help))
     }
 }
@@ -406,9 +405,10 @@ impl MapProblem {
 
 /// Returns the texels of an environment map in the equal-area layout, and their number along a
 /// side. Images that are twice as wide as high are maps of latitude and longitude.
-fn equal_area(image: &Image) -> Result<(Vec<Vec3>, usize), MapProblem> {
+fn equal_area(image: Image) -> Result<(Vec<Vec3>, usize), MapProblem> {
     let texels: Vec<Vec3> = image.pixels().collect();
     let (width, height) = (image.width(), image.height());
+    drop(image);
     if width == height {
         return Ok((texels, width as usize));
     }

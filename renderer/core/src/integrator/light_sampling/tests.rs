@@ -117,7 +117,7 @@ fn environment_map() -> AnyLight {
     };
     let texels: Vec<Vec3> = (0..64 * 64).map(|i| Vec3::splat(texel(i))).collect();
     let rotation = Transform::new(glam::DAffine3::from_rotation_x(0.7)).unwrap();
-    AnyLight::Environment(Environment::image(&texels, 64, &rotation, 1.0).unwrap())
+    AnyLight::Environment(Environment::image(texels, 64, &rotation, 1.0).unwrap())
 }
 
 /// Creates a sampler with light trees, and with material weights for the library shaders if

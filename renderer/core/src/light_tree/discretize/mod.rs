@@ -328,7 +328,7 @@ mod tests {
         let texels: Vec<Vec3> = (0..size * size)
             .map(|i| (random.cube() + 1.0) * if i % 17 == 3 { 100.0 } else { 1.0 })
             .collect();
-        Environment::image(&texels, size, transform, 1.0).unwrap()
+        Environment::image(texels, size, transform, 1.0).unwrap()
     }
 
     fn skewed() -> Transform {
@@ -572,7 +572,7 @@ mod tests {
         let texels: Vec<Vec3> =
             (0..64).map(|i| Vec3::splat(if i == 9 { 1.0 } else { 0.0 })).collect();
         let environment = single_light(AnyLight::Environment(
-            Environment::image(&texels, 8, &Transform::IDENTITY, 1.0).unwrap(),
+            Environment::image(texels, 8, &Transform::IDENTITY, 1.0).unwrap(),
         ));
         let tree = super::super::testing::tree(&environment, &PointOptions::default());
         assert_eq!(tree.environment_stratum(0, Vec2::splat(0.2)), Some(0));
@@ -702,7 +702,7 @@ mod tests {
                 }
             }
         }
-        let black = Environment::image(&[Vec3::ZERO; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
+        let black = Environment::image(vec![Vec3::ZERO; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
         assert_eq!(tree(&single_light(AnyLight::Environment(black)), &EXTENTS).points().len(), 0);
     }
 

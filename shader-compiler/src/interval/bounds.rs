@@ -14,7 +14,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pieces<T> {
     intervals: [[T; 2]; MAX_PIECES],
-    len: usize,
+    len: u8,
 }
 
 /// Maximum number of pieces.
@@ -63,7 +63,7 @@ impl<T: Number> Pieces<T> {
 
     /// Iterates over the intervals.
     pub fn iter(&self) -> impl Iterator<Item = [T; 2]> + '_ {
-        self.intervals[..self.len].iter().copied()
+        self.intervals[..usize::from(self.len)].iter().copied()
     }
 
     /// Whether the set is empty.
@@ -73,7 +73,8 @@ impl<T: Number> Pieces<T> {
 
     /// The minimum and the maximum; `None` for the empty set.
     pub fn hull(&self) -> Option<[T; 2]> {
-        (self.len > 0).then(|| [self.intervals[0][0], self.intervals[self.len - 1][1]])
+        let last = usize::from(self.len).checked_sub(1)?;
+        Some([self.intervals[0][0], self.intervals[last][1]])
     }
 
     /// Whether the set contains a scalar.
@@ -87,7 +88,7 @@ impl<T: Number> Pieces<T> {
         let mut all = [[T::default(); 2]; MAX_PIECES + 1];
         let mut len = 0;
         let mut new = Some([low, high]);
-        for piece in self.intervals[..self.len].iter().copied().map(Some).chain([None]) {
+        for piece in self.iter().map(Some).chain([None]) {
             let next = match (piece, new) {
                 (Some(piece), Some(fresh)) if piece[0] <= fresh[0] => piece,
                 (piece, Some(fresh)) => {
@@ -110,9 +111,9 @@ impl<T: Number> Pieces<T> {
             all.copy_within(closest + 2.., closest + 1);
             len = MAX_PIECES;
         }
-        self.intervals = [[T::default(); 2]; MAX_PIECES];
-        self.intervals[..len].copy_from_slice(&all[..len]);
-        self.len = len;
+        let mut intervals = [[T::default(); 2]; MAX_PIECES];
+        intervals[..len].copy_from_slice(&all[..len]);
+        *self = Pieces { intervals, len: len as u8 };
     }
 
     /// The union, with the closest pieces merged if there are too many.

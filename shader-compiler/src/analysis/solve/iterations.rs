@@ -11,7 +11,7 @@
 
 use super::graph::{LoopNodes, NodeId, Source};
 use super::{Bounds, Solver};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Maximum number of iterations of a loop that are followed.
 const MAX_ITERATIONS: usize = 256;
@@ -22,14 +22,20 @@ struct Exhausted;
 struct Follower<'s, 'a, 'f> {
     /// Its bounds are those of the current iterations.
     solver: &'s mut Solver<'a, 'f>,
-    /// The bounds that the solver has found.
-    solved: Vec<Bounds>,
-    /// The union of the bounds of all iterations so far.
-    seen: Vec<Bounds>,
+    /// The nodes that were evaluated: at most as many as evaluations.
+    evaluated: FxHashMap<NodeId, Evaluated>,
     /// Loops that do not end after few iterations, by their first nodes.
     endless: FxHashSet<NodeId>,
     /// Number of evaluations that remain.
     budget: u32,
+}
+
+/// Bounds of a node.
+struct Evaluated {
+    /// The bounds that the solver has found.
+    solved: Bounds,
+    /// The union of the bounds of all iterations so far.
+    seen: Bounds,
 }
 
 impl Solver<'_, '_> {
@@ -42,10 +48,12 @@ impl Solver<'_, '_> {
         if total == 0 {
             return;
         }
-        let solved = self.bounds.clone();
-        let seen = solved.iter().map(|bounds| Bounds::empty(bounds.ty())).collect();
-        let mut follower =
-            Follower { solver: self, solved, seen, endless: FxHashSet::default(), budget: 0 };
+        let mut follower = Follower {
+            solver: self,
+            evaluated: FxHashMap::default(),
+            endless: FxHashSet::default(),
+            budget: 0,
+        };
         while id < end && total > 0 {
             let share = total.div_ceil(2);
             follower.budget = share;
@@ -64,13 +72,9 @@ impl Solver<'_, '_> {
             };
             total -= share - follower.budget;
         }
-        let Follower { solved, seen, .. } = follower;
-        for (bounds, (solved, seen)) in
-            std::iter::zip(&mut self.bounds, std::iter::zip(solved, seen))
-        {
-            // Nodes without bounds are before the first loop, or unreachable, or the budget did not
-            // suffice for them.
-            *bounds = if seen.is_empty() { solved } else { seen };
+        for (id, Evaluated { solved, seen }) in follower.evaluated {
+            // Nodes without bounds are unreachable.
+            self.bounds[id as usize] = if seen.is_empty() { solved } else { seen };
         }
     }
 
@@ -107,7 +111,7 @@ impl Follower<'_, '_, '_> {
     fn step(&mut self, id: NodeId) -> Result<(), Exhausted> {
         self.budget = self.budget.checked_sub(1).ok_or(Exhausted)?;
         let bounds = if self.solver.is_interval_node(id) {
-            self.solved[id as usize]
+            self.solved(id)
         } else {
             self.within_solved(id, self.solver.evaluate(id))
         };
@@ -115,23 +119,34 @@ impl Follower<'_, '_, '_> {
         Ok(())
     }
 
+    /// The bounds that the solver has found.
+    fn solved(&self, id: NodeId) -> Bounds {
+        match self.evaluated.get(&id) {
+            Some(evaluated) => evaluated.solved,
+            None => self.solver.bounds[id as usize],
+        }
+    }
+
     /// Bounds of the current iteration that are also within those for all.
     fn within_solved(&self, id: NodeId, bounds: Bounds) -> Bounds {
-        let both = bounds.meet(&self.solved[id as usize]);
+        let both = bounds.meet(&self.solved(id));
         if both.is_empty() { bounds } else { both }
     }
 
     fn note(&mut self, id: NodeId, bounds: Bounds) {
-        self.solver.bounds[id as usize] = bounds;
-        let seen = &mut self.seen[id as usize];
-        *seen = seen.join(&bounds);
+        let current = &mut self.solver.bounds[id as usize];
+        let solved = std::mem::replace(current, bounds);
+        self.evaluated
+            .entry(id)
+            .and_modify(|evaluated| evaluated.seen = evaluated.seen.join(&bounds))
+            .or_insert(Evaluated { solved, seen: bounds });
     }
 
     /// The bounds of a parameter before the first iteration, or after the current one.
     fn parameter(&self, id: NodeId, is_first: bool) -> Bounds {
         let Solver { graph, bounds, .. } = &*self.solver;
         if self.solver.is_interval_node(id) {
-            return self.solved[id as usize];
+            return self.solved(id);
         }
         let operand = graph.operands(id)[usize::from(!is_first)];
         let node = &graph.nodes[id as usize];
@@ -154,7 +169,7 @@ impl Follower<'_, '_, '_> {
             (node.params..node.head).map(|id| this.parameter(id, is_first)).collect()
         };
         let mut results: Vec<_> = (node.results..node.end)
-            .map(|id| Bounds::empty(self.solved[id as usize].ty()))
+            .map(|id| Bounds::empty(self.solver.bounds[id as usize].ty()))
             .collect();
         let mut state = parameters(self, true);
         for _ in 0..MAX_ITERATIONS {
@@ -179,7 +194,7 @@ impl Follower<'_, '_, '_> {
             }
             if is_done {
                 for (id, result) in (node.results..node.end).zip(results) {
-                    let solved = self.solved[id as usize];
+                    let solved = self.solved(id);
                     self.solver.bounds[id as usize] =
                         if result.is_empty() { solved } else { result };
                 }
@@ -193,9 +208,11 @@ impl Follower<'_, '_, '_> {
 
     /// Takes the bounds of the solver for a loop.
     fn give_up(&mut self, node: LoopNodes) {
-        for id in node.params as usize..node.end as usize {
-            self.solver.bounds[id] = self.solved[id];
-            self.seen[id] = self.seen[id].join(&self.solved[id]);
+        for id in node.params..node.end {
+            if let Some(Evaluated { solved, seen }) = self.evaluated.get_mut(&id) {
+                *seen = seen.join(solved);
+                self.solver.bounds[id as usize] = *solved;
+            }
         }
     }
 }

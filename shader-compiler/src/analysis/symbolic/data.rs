@@ -14,7 +14,7 @@ use super::regions::{Incoming, Join, Region};
 use super::{Linear, Ranges};
 use crate::builder::value_tracking::{SIGNED, float_result, signed_result};
 use crate::interval::Bounds;
-use crate::ir::{Def, Op, Type, Value};
+use crate::ir::{Def, Function, Op, Type, Value};
 use crate::range::Range;
 
 /// No node.
@@ -57,6 +57,18 @@ pub(super) struct Node {
     /// Tarjan's index and lowest reachable index.
     index: u32,
     low_link: u32,
+}
+
+/// Buffers of the search, reused by queries that do not nest.
+#[derive(Default)]
+pub(super) struct Search {
+    /// The nodes from the root to the current one, each with the number of entries of `children`
+    /// that are not its own.
+    path: Vec<(u32, usize)>,
+    /// Tarjan's stack.
+    stack: Vec<u32>,
+    /// Children of nodes on the path that have not been visited.
+    children: Vec<Value>,
 }
 
 impl DataRange {
@@ -103,18 +115,14 @@ impl Ranges<'_> {
         let outer = self.state;
         self.state.depth += 1;
         let first = self.nodes.len();
-        // The nodes from the root to the current one, with their children that have not been
-        // visited; and Tarjan's stack.
-        let mut path = vec![self.enter(root)];
-        let mut stack = vec![path[0].0];
-        while let Some((node, children)) = path.last_mut() {
-            let node = *node;
-            if let Some(child) = children.pop() {
+        let mut search = std::mem::take(&mut self.search);
+        self.enter(root, &mut search);
+        while let Some(&(node, base)) = search.path.last() {
+            if search.children.len() > base {
+                let child = search.children.pop().expect("the node has a child");
                 match self.node_of[child.index()] {
                     NONE if !matches!(self.function.def(child), Def::Const(_) | Def::Input(_)) => {
-                        let entered = self.enter(child);
-                        stack.push(entered.0);
-                        path.push(entered);
+                        self.enter(child, &mut search);
                     }
                     NONE => {}
                     other => {
@@ -129,18 +137,20 @@ impl Ranges<'_> {
                 }
                 continue;
             }
-            path.pop();
+            search.path.pop();
             let Node { index, low_link, .. } = self.nodes[node as usize];
-            if let Some((parent, _)) = path.last() {
+            if let Some((parent, _)) = search.path.last() {
                 let parent = &mut self.nodes[*parent as usize].low_link;
                 *parent = low_link.min(*parent);
             }
             if index == low_link {
-                let start = stack.iter().rposition(|&other| other == node);
-                let component = stack.split_off(start.expect("the node is on the stack"));
-                self.solve(component);
+                let start = search.stack.iter().rposition(|&other| other == node);
+                let start = start.expect("the node is on the stack");
+                self.solve(&mut search.stack[start..]);
+                search.stack.truncate(start);
             }
         }
+        self.search = search;
         let root_node = &self.nodes[self.node_of[root.index()] as usize];
         let (range, is_poisoned) = (root_node.range, root_node.is_poisoned);
         // Poisoned ranges are not kept.
@@ -156,8 +166,8 @@ impl Ranges<'_> {
         range
     }
 
-    /// Adds a node, and returns it with the values that it depends on.
-    fn enter(&mut self, value: Value) -> (u32, Vec<Value>) {
+    /// Adds a node to the graph and to the path, with the values that it depends on.
+    fn enter(&mut self, value: Value, search: &mut Search) {
         let index = self.nodes.len() as u32;
         self.node_of[value.index()] = index;
         self.nodes.push(Node {
@@ -169,50 +179,35 @@ impl Ranges<'_> {
             index,
             low_link: index,
         });
-        (index, self.children(value))
+        search.path.push((index, search.children.len()));
+        search.stack.push(index);
+        self.add_children(value, &mut search.children);
     }
 
-    /// The values on which a data range depends: operands, and what conditions compare that control
-    /// their use. Without the latter, they would be computed by queries within this one.
-    pub(super) fn children(&mut self, value: Value) -> Vec<Value> {
-        let mut children = self.operands(value);
-        if self.function.ty(value) == Type::I32 {
-            match self.regions.join(value) {
+    /// Adds the values on which a data range depends: operands, and what conditions compare that
+    /// control their use. Without the latter, they would be computed by queries within this one.
+    pub(super) fn add_children(&mut self, value: Value, children: &mut Vec<Value>) {
+        let join = self.regions.join(value);
+        let ty = self.function.ty(value);
+        match join {
+            _ if ty == Type::Bool || ty == Type::F32 && self.bounds.is_some() => {}
+            Some(Join::Merge([a, b])) => children.extend([a.value, b.value]),
+            Some(Join::Exit(exit)) => children.push(exit.value),
+            Some(Join::Param { init, next, .. }) => children.extend([init.value, next.value]),
+            None => children.extend(operands(self.function, value)),
+        }
+        if ty == Type::I32 {
+            match join {
                 Some(Join::Merge(incoming)) => {
                     for from in incoming {
-                        self.add_compared(from.edge, &mut children);
+                        self.add_compared(from.edge, children);
                     }
                 }
-                Some(Join::Exit(from)) => self.add_compared(from.edge, &mut children),
-                Some(Join::Param { next, .. }) => self.add_compared(next.edge, &mut children),
-                None => self.add_compared(self.regions.of(value), &mut children),
+                Some(Join::Exit(from)) => self.add_compared(from.edge, children),
+                Some(Join::Param { next, .. }) => self.add_compared(next.edge, children),
+                None => self.add_compared(self.regions.of(value), children),
             }
         }
-        children
-    }
-
-    /// The values from which a data range is computed.
-    fn operands(&self, value: Value) -> Vec<Value> {
-        let is_float = self.function.ty(value) == Type::F32;
-        if is_float && self.bounds.is_some() || self.function.ty(value) == Type::Bool {
-            return vec![];
-        }
-        if let Some(join) = self.regions.join(value) {
-            return match join {
-                Join::Merge([a, b]) => vec![a.value, b.value],
-                Join::Exit(exit) => vec![exit.value],
-                Join::Param { init, next, .. } => vec![init.value, next.value],
-            };
-        }
-        let Some((op, args)) = self.function.operation(value) else { return vec![] };
-        let depends = match op {
-            Op::Abs | Op::Neg | Op::Add | Op::Sub | Op::Mul | Op::Max | Op::Min | Op::Select => {
-                true
-            }
-            _ => !is_float && !op.is_load(),
-        };
-        let args = args.iter().copied().filter(|&arg| self.function.ty(arg) != Type::Bool);
-        if depends { args.collect() } else { vec![] }
     }
 
     /// The range of a constant or an input.
@@ -246,20 +241,20 @@ impl Ranges<'_> {
         }
     }
 
-    /// Computes and commits the ranges of a component.
-    fn solve(&mut self, mut component: Vec<u32>) {
+    /// Computes and commits the ranges of a component, which it sorts.
+    fn solve(&mut self, component: &mut [u32]) {
         component.sort_by_key(|&node| self.regions.position(self.nodes[node as usize].value));
         let outer = self.state;
         self.state.components += 1;
         self.state.component = self.state.components;
         self.state.is_poisoned = false;
-        for &node in &component {
+        for &node in &*component {
             self.nodes[node as usize].component = self.state.component;
         }
         let is_cycle = component.iter().any(|&node| self.is_param(node));
         for round in 0.. {
             let mut changed = false;
-            for &node in &component {
+            for &node in &*component {
                 let new = self.evaluate(node);
                 self.work = self.work.saturating_sub(1);
                 let is_param = self.is_param(node);
@@ -276,7 +271,7 @@ impl Ranges<'_> {
                 break;
             }
             if self.work == 0 {
-                for &node in &component {
+                for &node in &*component {
                     self.nodes[node as usize].range = DataRange::UNBOUNDED;
                 }
                 self.state.is_poisoned = true;
@@ -284,7 +279,7 @@ impl Ranges<'_> {
             }
         }
         for _ in 0..if is_cycle { NARROWING_ROUNDS } else { 0 } {
-            for &node in &component {
+            for &node in &*component {
                 let new = self.evaluate(node);
                 let range = &mut self.nodes[node as usize].range;
                 *range = DataRange {
@@ -296,7 +291,7 @@ impl Ranges<'_> {
             }
         }
         let is_poisoned = self.state.is_poisoned;
-        for &node in &component {
+        for &node in &*component {
             let node = &mut self.nodes[node as usize];
             (node.is_committed, node.is_poisoned) = (true, is_poisoned);
             if !node.range.is_reached {
@@ -347,7 +342,7 @@ impl Ranges<'_> {
             return DataRange::UNBOUNDED;
         }
         let at = self.regions.of(value);
-        if self.operands(value).iter().any(|&child| !self.data(child).is_reached) {
+        if operands(function, value).any(|child| !self.data(child).is_reached) {
             return DataRange::UNREACHED;
         }
         if ty == Type::F32 {
@@ -357,13 +352,10 @@ impl Ranges<'_> {
         if op.is_load() {
             return DataRange::UNBOUNDED;
         }
-        let numbers: Vec<_> = args
-            .iter()
-            .map(|&arg| match function.ty(arg) {
-                Type::I32 => self.number(arg, at),
-                _ => SIGNED,
-            })
-            .collect();
+        let numbers: [_; 3] = std::array::from_fn(|k| match args.get(k) {
+            Some(&arg) if function.ty(arg) == Type::I32 => self.number(arg, at),
+            _ => SIGNED,
+        });
         let ints = signed_result(function, op, args, &mut |k| numbers[k], &mut |k| {
             self.float(args[k], at)
         });
@@ -391,14 +383,10 @@ impl Ranges<'_> {
         numbers: &[Range<i64>],
         at: Region,
     ) -> [Option<Linear>; 2] {
-        let forms: Vec<_> = args
-            .iter()
-            .map(|&arg| match self.function.ty(arg) {
-                Type::I32 => self.form(arg),
-                _ => Linear::constant(0),
-            })
-            .collect();
-        let operands: Vec<_> = forms.iter().map(|&form| [Some(form), None]).collect();
+        let forms: [_; 3] = std::array::from_fn(|k| match args.get(k) {
+            Some(&arg) if self.function.ty(arg) == Type::I32 => self.form(arg),
+            _ => Linear::constant(0),
+        });
         // Results that may wrap around have no bounds.
         let exact = |ranges: &mut Self, range: Range<i64>, form: Option<Linear>| {
             let fits = |form: &Linear| SIGNED.includes(range) || ranges.fits(form, at);
@@ -421,15 +409,14 @@ impl Ranges<'_> {
                 }
                 _ => [None; 2],
             },
-            Op::SMin => {
-                let lower = self.limit(&operands, false, at);
-                [lower, symbolic(&forms, |_| true)]
+            Op::SMin | Op::SMax => {
+                let is_max = op == Op::SMax;
+                let operands = [forms[0], forms[1]].map(|form| [Some(form), None]);
+                let limit = self.limit(&operands, is_max, at);
+                let operand = symbolic(&forms[..2], |_| true);
+                if is_max { [operand, limit] } else { [limit, operand] }
             }
-            Op::SMax => {
-                let upper = self.limit(&operands, true, at);
-                [symbolic(&forms, |_| true), upper]
-            }
-            Op::UMin | Op::And => [None, symbolic(&forms, is_nonnegative)],
+            Op::UMin | Op::And => [None, symbolic(&forms[..2], is_nonnegative)],
             Op::AShr | Op::LShr => match constant(1) {
                 Some(n @ 0..=30) if op == Op::AShr || is_nonnegative(0) => floor(1 << n),
                 _ => [None; 2],
@@ -557,6 +544,17 @@ impl Ranges<'_> {
             node => self.nodes[node as usize].is_committed,
         }
     }
+}
+
+/// The operands of an operation from which its range is computed.
+fn operands(function: &Function, value: Value) -> impl Iterator<Item = Value> {
+    let (op, args) = function.operation(value).unzip();
+    let depends = op.is_some_and(|op| match op {
+        Op::Abs | Op::Neg | Op::Add | Op::Sub | Op::Mul | Op::Max | Op::Min | Op::Select => true,
+        _ => function.ty(value) != Type::F32 && !op.is_load(),
+    });
+    let args = args.filter(|_| depends).into_iter().flatten().copied();
+    args.filter(|&arg| function.ty(arg) != Type::Bool)
 }
 
 /// The first expression that is not a constant, of operands that satisfy a predicate; else the

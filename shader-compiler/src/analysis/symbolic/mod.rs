@@ -41,7 +41,7 @@ use crate::interval::Bounds;
 use crate::ir::{Def, Function, Op, Type, Value};
 use crate::range::Range;
 use control::{ControlRange, Facts};
-use data::Node;
+use data::{Node, Search};
 use linear::{Linear, Term};
 pub use regions::Region;
 use regions::Regions;
@@ -89,6 +89,7 @@ pub(crate) struct Ranges<'f> {
     orders: &'f [[Value; 2]],
     regions: Regions<'f>,
     nodes: Vec<Node>,
+    search: Search,
     /// For each value, the index of its node, or [`data::NONE`].
     node_of: Vec<u32>,
     /// What conditions imply, by region.
@@ -140,6 +141,7 @@ impl<'f> Ranges<'f> {
             work: MIN_WORK + WORK_PER_VALUE * function.len(),
             regions,
             nodes: vec![],
+            search: Search::default(),
             node_of: vec![data::NONE; function.len()],
             facts: FxHashMap::default(),
             controls: FxHashMap::default(),

@@ -482,7 +482,7 @@ impl Ranges<'_> {
         while let Some(value) = work.pop() {
             let is_leaf = matches!(self.function.def(value), Def::Const(_) | Def::Input(_));
             if !is_leaf && seen.insert(value) {
-                work.extend(self.children(value));
+                self.add_children(value, &mut work);
             }
         }
         seen.len()

@@ -22,7 +22,7 @@ struct Exhausted;
 struct Follower<'s, 'a, 'f> {
     /// Its bounds are those of the current iterations.
     solver: &'s mut Solver<'a, 'f>,
-    /// The nodes that were evaluated: at most as many as evaluations.
+    /// Nodes evaluated so far; few of a large function, since the budget is limited.
     evaluated: FxHashMap<NodeId, Evaluated>,
     /// Loops that do not end after few iterations, by their first nodes.
     endless: FxHashSet<NodeId>,

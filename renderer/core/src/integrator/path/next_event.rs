@@ -1,6 +1,6 @@
-//! Next-event estimation: at most one light sample per vertex. Multiple importance sampling combines it
-//! with emitters that BSDF-sampled rays hit. Samples that contribute little get a shadow ray with a
-//! [probability](ShadowRoulette).
+//! Next-event estimation: at most one light sample per vertex, combined by multiple importance
+//! sampling with emitters that BSDF-sampled rays hit. Samples that contribute little get a shadow
+//! ray with a [probability](ShadowRoulette).
 
 use super::components::PendingComponents;
 use super::media::PendingTransmittance;

@@ -266,8 +266,12 @@ impl SceneBuilder {
         };
         let camera = Camera::look_at(eye, target, up, fov, resolution);
         let SceneBuilder { builder, .. } = std::mem::replace(self, SceneBuilder::new());
-        let scene = py.detach(|| builder.build(camera)).map_err(plain)?;
         let mut diagnostics = Diagnostics::new(false);
+        for warning in builder.warnings() {
+            let fallback = "directions sampled from bounds on the shader";
+            diagnostics.warn(None, warning, fallback).map_err(|error| report(&error))?;
+        }
+        let scene = py.detach(|| builder.build(camera)).map_err(plain)?;
         check_light(&scene, &settings, &mut diagnostics).map_err(|error| report(&error))?;
         raise_warnings(py, &diagnostics)?;
         Ok(Scene { scene, settings })

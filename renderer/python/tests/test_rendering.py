@@ -264,6 +264,21 @@ def test_fallbacks_are_warnings():
         lightbound.parse(text, shaders={"half.wgsl": DIFFUSE}, strict=True)
 
 
+def test_samplers_that_miss_light_are_warnings():
+    builder = lightbound.SceneBuilder()
+    builder.material(
+        """
+        fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(0.2); }
+        fn sample(u: vec2f, wo: vec3f) -> vec3f { return vec3f(0.0); }
+        fn pdf(wi: vec3f, wo: vec3f) -> f32 { return 0.0; }
+        """,
+        name="black.wgsl",
+    )
+    builder.environment([1, 1, 1])
+    with pytest.warns(UserWarning, match="black.wgsl: `pdf` is 0"):
+        builder.build(**VIEW)
+
+
 def test_images_are_denoised():
     layers = lightbound.render(scene(), spp=2, layers=["beauty", "albedo", "normal"])
     noise = np.random.default_rng(1).exponential(1.0, layers["beauty"].shape).astype(np.float32)

@@ -27,9 +27,11 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// Key of value numbering: an op and its arguments, in canonical order if the op is commutative.
-/// Packed, since hashing an array that was just written in pieces stalls on its loads.
+/// Packed into two words: hashing an array just written element by element causes store-forwarding
+/// stalls.
 type Key = (u64, u64);
 
+/// Packs a key.
 fn key_of(op: Op, [a, b, c]: [Value; 3]) -> Key {
     (op as u64 | u64::from(a.0) << 32, u64::from(b.0) | u64::from(c.0) << 32)
 }

@@ -11,6 +11,7 @@ mod declarations;
 mod diagnostics;
 mod effects;
 mod entry;
+mod error;
 mod exits;
 mod expressions;
 mod layout;
@@ -22,6 +23,7 @@ mod names;
 mod nesting;
 mod operators;
 mod overrides;
+mod parameter;
 mod parse;
 mod pointers;
 #[cfg(test)]
@@ -32,12 +34,15 @@ mod testing;
 mod textures;
 mod translate;
 
-use crate::ir::{Function, Type};
+use crate::ir::Function;
 use crate::texture::{Texture, TextureState};
 use contract::Contract;
-use lexer::{DocComment, SourceRange, Token};
+pub use error::ShaderError;
+pub(crate) use error::line_of;
+use lexer::{DocComment, Token};
 pub(crate) use locations::LocatedFunction;
-use miette::{LabeledSpan, NamedSource};
+use miette::NamedSource;
+pub use parameter::{Parameter, Scalar, VectorFact};
 use std::sync::Arc;
 
 /// A parsed and checked shader.
@@ -161,116 +166,6 @@ impl SurfaceSides {
     }
 }
 
-/// A parameter of a shader: a member of `Material` or `Medium`, a member of `SurfacePoint` if the
-/// shader has `fn material`, or an `override`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
-    /// `kd`
-    pub name: String,
-    /// Its doc comment without range and default.
-    pub doc: String,
-    /// Scalar type.
-    pub scalar: Scalar,
-    /// Number of components: 1 for scalars, 2 to 4 for vectors.
-    pub size: usize,
-    /// Minimum and maximum of each component, representable in the scalar type; infinite if a float
-    /// is unbounded.
-    pub range: [f64; 2],
-    /// Default value of each component, representable in the scalar type.
-    pub default: Option<Vec<f64>>,
-    /// Whether it is an albedo of the diffuse lobe: if all of these are 0, the BRDF is that of the
-    /// other lobes.
-    pub is_diffuse: bool,
-    /// What is known of the vectors that it can be; for functions that are no materials.
-    pub fact: Option<VectorFact>,
-}
-
-/// A fact about a vector, which [related](crate::relations) bounds use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum VectorFact {
-    /// A unit vector: [`Axis`](crate::relations::Axis) says how precisely.
-    Unit,
-    /// Its components ascend: x ≤ y ≤ z ≤ w.
-    Sorted,
-}
-
-impl VectorFact {
-    /// All facts.
-    pub const ALL: [VectorFact; 2] = [VectorFact::Unit, VectorFact::Sorted];
-
-    /// The name in doc comments.
-    pub const fn name(self) -> &'static str {
-        match self {
-            VectorFact::Unit => "unit",
-            VectorFact::Sorted => "sorted",
-        }
-    }
-}
-
-/// Scalar types of parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
-    /// `f32`
-    F32,
-    /// `i32`
-    I32,
-    /// `u32`
-    U32,
-    /// `bool`
-    Bool,
-}
-
-impl Scalar {
-    /// Name in WGSL.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scalar::F32 => "f32",
-            Scalar::I32 => "i32",
-            Scalar::U32 => "u32",
-            Scalar::Bool => "bool",
-        }
-    }
-
-    /// Type in the IR.
-    pub fn ty(self) -> Type {
-        match self {
-            Scalar::F32 => Type::F32,
-            Scalar::I32 | Scalar::U32 => Type::I32,
-            Scalar::Bool => Type::Bool,
-        }
-    }
-
-    /// The bits of a number converted to this type, rounded and clamped.
-    pub fn bits(self, x: f64) -> u32 {
-        match self {
-            Scalar::F32 => (x as f32).to_bits(),
-            Scalar::I32 => x as i32 as u32,
-            Scalar::U32 => x as u32,
-            Scalar::Bool => {
-                if x != 0.0 {
-                    !0
-                } else {
-                    0
-                }
-            }
-        }
-    }
-}
-
-impl Parameter {
-    /// Names of the parameter's components, which are also names of ports: `exponent`, or `kd.x`,
-    /// `kd.y`, `kd.z`.
-    pub fn component_names(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.size).map(|k| {
-            if self.size == 1 {
-                self.name.clone()
-            } else {
-                format!("{}.{}", self.name, ["x", "y", "z", "w"][k])
-            }
-        })
-    }
-}
-
 /// An entry point of a shader. Its inputs are the directions that the WGSL function takes, `wi.x` …
 /// `wo.z`, and the components of the [parameters](Shader::parameters) or of the
 /// [members](Shader::members) of `Material` ([`Setup`]). Entry points of a density take the
@@ -359,88 +254,6 @@ impl Settings {
             let (found, expected) = (image.format(), self.texture(name).format);
             assert_eq!(found, expected, "the code is for another format of the texture `{name}`");
         }
-    }
-}
-
-/// An error in a shader, with its location in the text.
-#[derive(Clone, Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{message}")]
-pub struct ShaderError {
-    /// The problem.
-    pub message: String,
-    /// File name and text.
-    #[source_code]
-    pub source_code: Arc<NamedSource<String>>,
-    /// Labelled byte ranges; the first is the location of the error.
-    #[label(collection)]
-    pub labels: Vec<LabeledSpan>,
-    /// How to fix the error.
-    #[help]
-    pub help: Option<String>,
-}
-
-/// Last column shown in excerpts, in bytes: miette is limited to 2¹⁶ columns, and a tab takes four.
-const MAX_COLUMN: usize = 1 << 13;
-
-/// Returns the line of a byte of a text, from 1.
-pub(crate) fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
-}
-
-impl ShaderError {
-    /// Adds a label, unless the location is 0..0, which means none, as in naga.
-    fn at(mut self, location: SourceRange, label: impl Into<String>) -> ShaderError {
-        if location == (0..0) {
-            return self;
-        }
-        // Clamp locations in appended declarations to the end of the author's text.
-        let text = self.source_code.inner();
-        let char_boundary = |at: usize| {
-            (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
-        };
-        let start = char_boundary(location.start);
-        let end = char_boundary(location.end).max(start);
-        let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
-        if start - line_start(start) > MAX_COLUMN || end - line_start(end) > MAX_COLUMN {
-            if self.labels.is_empty() {
-                self.message += &format!(
-                    " (line {}, column {})",
-                    line_of(text, start),
-                    start - line_start(start) + 1
-                );
-            }
-            return self;
-        }
-        let label = Some(label.into());
-        self.labels.push(if self.labels.is_empty() {
-            LabeledSpan::new_primary_with_span(label, start..end)
-        } else {
-            LabeledSpan::new_with_span(label, start..end)
-        });
-        self
-    }
-
-    /// Adds a label if the span is defined.
-    fn at_span(self, span: naga::Span, label: impl Into<String>) -> ShaderError {
-        match span.to_range() {
-            Some(location) => self.at(location, label),
-            None => self,
-        }
-    }
-
-    /// Message, line and remedy in one line: `rough.wgsl:3: …; did you mean …?`
-    pub fn one_line(&self) -> String {
-        let text = self.source_code.inner();
-        let line = self.labels.first().map(|label| format!(":{}", line_of(text, label.offset())));
-        let help = self.help.as_ref().map(|help| format!("; {help}"));
-        let [line, help] = [line, help].map(Option::unwrap_or_default);
-        format!("{}{line}: {}{help}", self.source_code.name(), self.message)
-    }
-
-    /// Sets the help text.
-    fn help(mut self, help: impl Into<String>) -> ShaderError {
-        self.help = Some(help.into());
-        self
     }
 }
 

@@ -38,8 +38,9 @@ The row `faults` says in which lines a division by zero, a NaN or an infinite va
 all directions and all parameters in their ranges, or that it is proved that there are none. For
 each one that affects a result, a warning names line, column and values.
 The exit code is 1 if a result is negative or not finite for sampled directions or positions, or not
-finite for the values in such a warning, if sample and pdf disagree, or if the integral of a phase
-function is not 1. Negative densities and NaN are 0, and a pole of a density is only a warning.
+finite for the values in such a warning, if sample and pdf disagree, if pdf is 0 where light is
+scattered, or if the integral of a phase function is not 1. Negative densities and NaN are 0, and a
+pole of a density is only a warning.
 Functions that --entry names may return any values.";
 
 /// Options of `shader check`.
@@ -214,15 +215,18 @@ impl Checks {
                 "negative or not finite"
             }
         };
-        let check = || self_check::check_sampler(&binding, &instance);
-        let sampler = match shader.has_sampler().then(check) {
-            None => BOUNDS_SAMPLER,
-            Some(Ok(())) => "agrees with pdf",
-            Some(Err(error)) => {
-                checks.warnings.push(error.to_string());
-                checks.failed = true;
-                "faulty"
-            }
+        let sampler = if !shader.has_sampler() {
+            BOUNDS_SAMPLER
+        } else if let Err(error) = self_check::check_sampler(&binding, &instance) {
+            checks.warnings.push(error.to_string());
+            checks.failed = true;
+            "disagrees with pdf"
+        } else if let Err(error) = self_check::check_coverage(&binding, &instance) {
+            checks.warnings.push(error.to_string());
+            checks.failed = true;
+            "misses light"
+        } else {
+            "agrees with pdf"
         };
         checks.properties = vec![("values", values.into()), ("sampler", sampler.into())];
         if shader.kind() == ShaderKind::Phase

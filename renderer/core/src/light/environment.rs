@@ -90,7 +90,7 @@ impl Environment {
         if texels.is_empty() || size > 1 << 16 || texels.len() != size * size {
             return Err(LightError::NotSquare { texels: texels.len(), size });
         }
-        // A large image is most of the memory of a scene, so there are few copies of it.
+        // Scaled in place: a large map dominates the memory of a scene.
         for (i, texel) in texels.iter_mut().enumerate() {
             let scaled = scale * *texel;
             if !scaled.is_finite() {
@@ -136,7 +136,7 @@ impl Environment {
                 (**image).clone().with_transform(render_from_light),
             )),
         };
-        Environment { kind, ..*self }
+        Environment { kind, mean: self.mean }
     }
 
     /// Returns the environment with a function applied to the radiance of each texel.
@@ -164,8 +164,8 @@ impl Environment {
         }
     }
 
-    /// Returns the part of a radiance that light sampling covers, rather than leave it to BSDF
-    /// sampling: the luminance above the threshold.
+    /// Returns the part of a radiance that light sampling covers: the luminance above the threshold.
+    /// The rest is left to BSDF sampling.
     pub fn sampled_radiance(&self, radiance: Vec3) -> Vec3 {
         let EnvironmentKind::Image(image) = &self.kind else { return Vec3::ZERO };
         let luminance = abs_luminance(radiance);
@@ -176,7 +176,7 @@ impl Environment {
         }
     }
 
-    /// Returns how much of the luminance light sampling covers, from 0 to 1.
+    /// Returns the fraction of the luminance that light sampling covers.
     pub fn sampled_share(&self) -> f32 {
         match &self.kind {
             EnvironmentKind::Constant => 0.0,

@@ -173,8 +173,8 @@ impl Light for AnyLight {
 }
 
 impl AnyLight {
-    /// Returns how much of the emitted luminance light sampling covers, from 0 to 1. The rest of an
-    /// environment light is left to BSDF sampling.
+    /// Returns the fraction of the emitted luminance that light sampling covers. The rest, of
+    /// environment lights, is left to BSDF sampling.
     pub fn sampled_share(&self) -> f32 {
         match self {
             AnyLight::Environment(l) => l.sampled_share(),
@@ -330,7 +330,8 @@ impl Lights {
         &self.powers
     }
 
-    /// Returns the power of each light that [light sampling covers](AnyLight::sampled_share).
+    /// Returns the part of each light's power that [light sampling
+    /// covers](AnyLight::sampled_share).
     pub fn sampled_powers(&self) -> impl Iterator<Item = f32> {
         std::iter::zip(&self.lights, &self.powers)
             .map(|(light, power)| power * light.sampled_share())

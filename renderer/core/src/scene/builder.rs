@@ -6,7 +6,8 @@ use crate::camera::Camera;
 use crate::geometry::{Geometry, Primitive, Shape};
 use crate::light::{AnyLight, AreaLight, Lights};
 use crate::material::{
-    Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance, specialize_programs,
+    Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance, self_check,
+    specialize_programs,
 };
 use crate::medium::{Field, Medium, MediumInterface};
 use glam::DVec3;
@@ -80,6 +81,7 @@ pub struct SceneBuilder {
     media: Vec<Medium>,
     camera_medium: Option<u32>,
     lights: Vec<AnyLight>,
+    warnings: Vec<String>,
 }
 
 impl Default for SceneBuilder {
@@ -95,6 +97,7 @@ impl Default for SceneBuilder {
             media: Vec::new(),
             camera_medium: None,
             lights: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -125,6 +128,12 @@ impl SceneBuilder {
     ) -> Result<MaterialId, MaterialError> {
         let instance = self.shader_instance(name, wgsl, values)?;
         Ok(self.add_material(name, Material::scattering(instance)))
+    }
+
+    /// Returns the faults of samplers of shaders so far. Directions are sampled from bounds on these
+    /// shaders instead.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Adds a medium with `field` in its own space, which `transform` maps to render space. The
@@ -214,7 +223,20 @@ impl SceneBuilder {
             settings.push((parameter, Setting::Constant(value)));
         }
         let instance = ShaderInstance::new(self.shaders.len() as u32, settings);
-        self.shaders.push(ShaderBinding::new(Arc::new(program), Vec::new()));
+        let mut binding = ShaderBinding::new(Arc::new(program), Vec::new());
+        if binding.has_valid_sampler {
+            let checked = self_check::check_sampler(&binding, &instance)
+                .map_err(|fault| fault.to_string())
+                .and_then(|()| {
+                    self_check::check_coverage(&binding, &instance)
+                        .map_err(|light| light.to_string())
+                });
+            if let Err(problem) = checked {
+                binding.has_valid_sampler = false;
+                self.warnings.push(format!("shader {name}: {problem}"));
+            }
+        }
+        self.shaders.push(binding);
         Ok(instance)
     }
 
@@ -339,5 +361,20 @@ mod tests {
         for wrong in [&[0.5][..], &[0.5, 0.5, 1.5]] {
             assert!(add(&[("kd", wrong)]).unwrap_err().contains("has 3 components from 0 to 1"));
         }
+    }
+    #[test]
+    fn samplers_that_miss_light_are_replaced() {
+        let text = "
+            fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(0.2); }
+            fn sample(u: vec2f, wo: vec3f) -> vec3f { return vec3f(0.0); }
+            fn pdf(wi: vec3f, wo: vec3f) -> f32 { return 0.0; }";
+        let mut builder = SceneBuilder::new();
+        let diffuse = library::find("diffuse").unwrap();
+        builder.add_shader(diffuse.name, diffuse.text, &[]).unwrap();
+        assert!(builder.warnings().is_empty() && builder.shaders[0].has_valid_sampler);
+        builder.add_shader("black.wgsl", text, &[]).unwrap();
+        assert!(!builder.shaders[1].has_valid_sampler);
+        let [warning] = builder.warnings() else { panic!("{:?}", builder.warnings()) };
+        assert!(warning.starts_with("shader black.wgsl: `pdf` is 0 for directions"), "{warning}");
     }
 }

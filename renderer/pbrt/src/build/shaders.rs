@@ -14,7 +14,7 @@ use lightbound_shader::texture::TextureState;
 use lightbound_shader::{
     Arena, Parameter, Settings, Shader, ShaderError, ShaderKind, Target, Texture,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub(super) struct Shaders {
     by_name: HashMap<(String, Option<&'static str>), u32>,
     /// Indices of shaders by origin.
     by_origin: HashMap<Origin, u32>,
+    /// Those that are part of the program.
+    library: HashSet<u32>,
     programs: HashMap<Variant, Arc<Program>>,
     bindings: Vec<ShaderBinding>,
     /// Indices of bindings. Textures are identified by address; the bindings keep them alive.
@@ -99,8 +101,10 @@ impl Variant {
 pub(super) struct BindingHandle {
     /// Index of the binding.
     index: u32,
-    /// Whether the program is new and has not been self-checked yet.
-    needs_check: bool,
+    /// Whether the program is new.
+    is_new: bool,
+    /// Whether the shader is one of the library.
+    is_library: bool,
 }
 
 /// An error from loading a shader.
@@ -126,6 +130,7 @@ impl Shaders {
             shaders: named.iter().map(|(_, shader)| shader.clone()).collect(),
             by_name: named.iter().map(key).zip(0..).collect(),
             by_origin: HashMap::new(),
+            library: HashSet::new(),
             programs: HashMap::new(),
             bindings: Vec::new(),
             binding_indices: HashMap::new(),
@@ -205,6 +210,7 @@ impl Shaders {
             )
         };
         let Ok(shader) = self.add(Origin::Library(entry.name), parse);
+        self.library.insert(shader);
         shader
     }
 
@@ -241,16 +247,13 @@ impl Shaders {
         variant: Variant,
         textures: Vec<Arc<Texture>>,
     ) -> Result<BindingHandle, ProgramError> {
+        let is_library = self.library.contains(&variant.shader);
         let key = (variant, textures.iter().map(Arc::as_ptr).collect());
         if let Some(&index) = self.binding_indices.get(&key) {
-            return Ok(BindingHandle { index, needs_check: false });
+            return Ok(BindingHandle { index, is_new: false, is_library });
         }
         let compiled = self.programs.get(&key.0).cloned();
-        // Library shaders are checked by tests.
-        let is_library = self.by_origin.iter().any(|(origin, &shader)| {
-            matches!(origin, Origin::Library(_)) && shader == key.0.shader
-        });
-        let needs_check = compiled.is_none() && !is_library;
+        let is_new = compiled.is_none();
         let program = match compiled {
             Some(program) => program,
             None => {
@@ -271,7 +274,7 @@ impl Shaders {
             self.bindings_of(&binding.program).all(|other| other.has_valid_sampler);
         self.bindings.push(binding);
         self.binding_indices.insert(key, index);
-        Ok(BindingHandle { index, needs_check })
+        Ok(BindingHandle { index, is_new, is_library })
     }
 
     /// Iterates over the bindings of a program.
@@ -281,36 +284,72 @@ impl Shaders {
 }
 
 impl Builder<'_> {
-    /// Creates an instance of a shader with a setting for each settable parameter. Self-checks new
-    /// programs with these settings.
+    /// Creates an instance of a shader with a setting for each settable parameter. Checks its
+    /// values if the program is new, and its sampler. Tests check the shaders of the library.
     pub(super) fn instance(
         &mut self,
         entity: &Entity,
-        BindingHandle { index, needs_check }: BindingHandle,
+        BindingHandle { index, is_new, is_library }: BindingHandle,
         settings: Vec<Setting>,
     ) -> Result<ShaderInstance, SceneError> {
         let binding = &self.shaders.bindings[index as usize];
         let instance =
             ShaderInstance::new(index, std::iter::zip(&binding.program.settable, settings));
-        if !needs_check {
-            return Ok(instance);
+        if !is_library {
+            if is_new {
+                self.check_values(entity, &instance)?;
+            }
+            self.check_sampler(entity, &instance, is_new)?;
+        }
+        Ok(instance)
+    }
+
+    /// Checks that a sampler covers the shader for an instance's parameters, and if the program is
+    /// new, that it matches its density.
+    fn check_sampler(
+        &mut self,
+        entity: &Entity,
+        instance: &ShaderInstance,
+        is_new: bool,
+    ) -> Result<(), SceneError> {
+        let binding = &self.shaders.bindings[instance.shader as usize];
+        if !binding.has_valid_sampler {
+            return Ok(());
         }
         let program = binding.program.clone();
+        let problem = if is_new && let Err(fault) = self_check::check_sampler(binding, instance) {
+            fault.to_string()
+        } else if let Err(light) = self_check::check_coverage(binding, instance) {
+            light.to_string()
+        } else {
+            return Ok(());
+        };
+        self.shaders.bindings_of(&program).for_each(|binding| binding.has_valid_sampler = false);
+        let function = match program.kind() {
+            ShaderKind::Phase => "phase",
+            _ => "brdf",
+        };
+        let fallback = format!("directions sampled from bounds on `{function}`");
+        self.warn(entity, format!("shader {}: {problem}", program.name), fallback)
+    }
+
+    /// Checks the values of a program for an instance's parameters.
+    fn check_values(
+        &mut self,
+        entity: &Entity,
+        instance: &ShaderInstance,
+    ) -> Result<(), SceneError> {
+        let binding = &self.shaders.bindings[instance.shader as usize];
+        let program = binding.program.clone();
         let name = &program.name;
-        let value_warning = self_check::check_values(binding, &instance)
+        let value_warning = self_check::check_values(binding, instance)
             .err()
             .map(|problem| format!("shader {name}: {problem}"));
         let is_phase = program.kind() == ShaderKind::Phase;
         let integral_warning = is_phase
-            .then(|| self_check::check_normalization(binding, &instance).err())
+            .then(|| self_check::check_normalization(binding, instance).err())
             .flatten()
             .map(|problem| format!("phase function {name}: {problem}"));
-        let sampler_warning = binding
-            .program
-            .has_sampler
-            .then(|| self_check::check_sampler(binding, &instance).err())
-            .flatten()
-            .map(|problem| format!("shader {name}: {problem}"));
         for message in program.warnings() {
             self.warn(entity, message, "it is ignored")?;
         }
@@ -324,13 +363,7 @@ impl Builder<'_> {
                 "it is not changed; media with it scatter too much or too little light",
             )?;
         }
-        if let Some(message) = sampler_warning {
-            self.shaders
-                .bindings_of(&program)
-                .for_each(|binding| binding.has_valid_sampler = false);
-            self.warn(entity, message, "directions sampled from bounds on `brdf`")?;
-        }
-        Ok(instance)
+        Ok(())
     }
 
     /// Creates an instance of a library shader. Clamps constant `values` to the ranges of the

@@ -473,6 +473,43 @@ fn mismatch_of_sample_and_pdf_gives_a_warning() {
     assert!(error.message().contains("disagree") && error.remedy().unwrap().contains("strict"));
 }
 
+/// All materials are checked: the first one scatters nothing, and the texture is black at its centre.
+#[test]
+fn samplers_that_miss_light_give_a_warning() {
+    let folder = SceneFolder::new();
+    let text = "
+        struct Material { kd: f32 }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd); }
+        fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+            let r = sqrt(u.x);
+            let phi = 3.14159265 * (u.y - 0.5);
+            return vec3f(r * cos(phi), r * sin(phi), sqrt(1.0 - u.x));
+        }
+        fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+            return select(0.0, 2.0 * max(wi.z, 0.0) / 3.14159265, wi.x > 0.0);
+        }";
+    folder.write("half.wgsl", text);
+    let material = |name: &str, kd: &str| {
+        format!(
+            "MakeNamedMaterial \"{name}\" \"string type\" \"shader\" \"string filename\" \
+             \"half.wgsl\" {kd}\n"
+        )
+    };
+    let (black, grey) = ("\"float kd\" 0", "\"float kd\" 0.2");
+    let checks = r#"Texture "checks" "float" "checkerboard" "float tex1" 0 "float tex2" 0.5"#;
+    let textured = format!("{checks}\n{}", material("a", "\"texture kd\" \"checks\""));
+    let (loaded, warnings) = folder.load(&material("a", black), false).unwrap();
+    assert!(warnings.is_empty() && loaded.scene.shaders[0].has_valid_sampler, "{warnings:?}");
+    for world in [material("a", black) + &material("b", grey) + &material("c", grey), textured] {
+        let (loaded, warnings) = folder.load(&world, false).unwrap();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        for part in ["half.wgsl", "`pdf` is 0", "50.0 %", "bounds on `brdf`"] {
+            assert!(warning.contains(part), "{part} missing in {warning}");
+        }
+        assert!(!loaded.scene.shaders[0].has_valid_sampler);
+    }
+}
+
 #[test]
 fn negative_and_nan_values_give_a_warning() {
     let folder = SceneFolder::new();

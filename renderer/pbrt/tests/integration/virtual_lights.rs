@@ -1,6 +1,6 @@
 //! Indirect light of lightcuts, from virtual lights, beside the path tracer's.
 
-use crate::common::{load_scene, render_text, render_with_stats};
+use crate::common::{load_scene, pfm, render, render_text, render_with_stats};
 use lightbound::film::RenderedImage;
 use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
 use lightbound_math::Vec3;
@@ -374,4 +374,52 @@ fn virtual_lights_depend_on_the_seed() {
 /// Returns the blocks of an image without visible blotches.
 fn image_of_many_paths() -> Vec<[f64; 3]> {
     blocks(&render_text(&scene("\"lightcuts\"", 4), &overrides(200_000, with_error(0.05)), 2))
+}
+
+/// Materials of one program share buffers, and keep their textures: images are those of two programs
+/// that are alike.
+#[test]
+fn materials_of_one_program_keep_their_textures() {
+    let shader = "
+        struct Material { kd: f32 }
+        var wood: texture_2d<f32>;
+        var smoothly: sampler;
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+            return m.kd / 3.14159265 * textureSampleLevel(wood, smoothly, wi.xy + wo.xy, 0.0).rgb;
+        }";
+    let texture =
+        |value: f32| pfm(4, move |x, y| [value + 0.01 * x as f32, value, value + 0.02 * y as f32]);
+    let files = [
+        ("a.wgsl", shader.as_bytes().to_vec()),
+        ("b.wgsl", shader.as_bytes().to_vec()),
+        ("dark.pfm", texture(0.1)),
+        ("bright.pfm", texture(0.8)),
+    ];
+    let text = |second: &str| {
+        let material = |shader: &str, image: &str| {
+            format!(
+                "Material \"shader\" \"string filename\" \"{shader}\" \"float kd\" 0.9 \
+                 \"string wood\" \"{image}\"\n"
+            )
+        };
+        let floor = "Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1]\n";
+        let wall = "Shape \"bilinearmesh\" \"point3 P\" [-1 1 -1  1 1 -1  -1 1 1  1 1 1]\n";
+        let lights = "LightSource \"point\" \"rgb I\" [1 1 1] \"point3 from\" [0.3 -0.2 0.4]\n";
+        format!(
+            "LookAt 0 -3 0.5  0 1 -0.5  0 0 1 Camera \"perspective\" \"float fov\" 45
+             Integrator \"path\" \"integer maxdepth\" 4
+             Sampler \"zsobol\" \"integer pixelsamples\" 4
+             Film \"rgb\" \"integer xresolution\" 12 \"integer yresolution\" 12
+             WorldBegin {lights}{}{floor}{}{wall}",
+            material("a.wgsl", "dark.pfm"),
+            material(second, "bright.pfm"),
+        )
+    };
+    for gather in [1, 4] {
+        let settings = LightcutsOverrides { gather: Some(gather), ..with_error(0.02) };
+        let [shared, separate] = ["a.wgsl", "b.wgsl"]
+            .map(|second| render(&load_scene(&text(second), &files, &overrides(300, settings)), 1));
+        assert!(mean(&separate) > 0.1, "{}", mean(&separate));
+        assert_eq!(shared.radiance, separate.radiance, "gather {gather}");
+    }
 }

@@ -118,8 +118,9 @@ impl Ranges<'_> {
         let mut search = std::mem::take(&mut self.search);
         self.enter(root, &mut search);
         while let Some(&(node, base)) = search.path.last() {
-            if search.children.len() > base {
-                let child = search.children.pop().expect("the node has a child");
+            if search.children.len() > base
+                && let Some(child) = search.children.pop()
+            {
                 match self.node_of[child.index()] {
                     NONE if !matches!(self.function.def(child), Def::Const(_) | Def::Input(_)) => {
                         self.enter(child, &mut search);

@@ -12,7 +12,7 @@ use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch};
 use lightbound_shader::ir::Type;
 
 /// Panic message for clusters with bounds that were not compiled for them.
-const NO_CLUSTERS: &str = "the bounds are compiled for clusters, and a cluster has begun";
+const NO_CLUSTERS: &str = "no cluster: compile the bounds for clusters, and call `begin_cluster`";
 
 /// Bits of the endpoints of an input.
 pub type Endpoints = [u32; 2];
@@ -57,7 +57,7 @@ impl<'a> BoundEvaluator<'a> {
     /// Returns the shader of the shading point, and its words: the outgoing direction and the
     /// material parameters.
     pub fn shading_point(&self) -> (usize, &[u32]) {
-        let buffers = self.buffers[self.kernels].as_ref().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.program].as_ref().expect(NO_SHADING_POINT);
         (self.shader, &buffers.common_words)
     }
 
@@ -80,6 +80,7 @@ impl<'a> BoundEvaluator<'a> {
     /// # Panics
     /// If the bounds were not compiled for clusters of shading points.
     pub fn begin_cluster(&mut self, shader: usize, endpoints: &[Endpoints]) {
+        self.cluster_shader = shader;
         let KernelBuffers { cluster, kernels, .. } = self.buffers_of(shader);
         let cluster = cluster.as_mut().expect(NO_CLUSTERS);
         // All, once: inputs that are not read keep those of the first cluster, which satisfy the
@@ -94,14 +95,14 @@ impl<'a> BoundEvaluator<'a> {
         }
     }
 
-    /// Returns upper bounds like [`Self::bound`], over all shading points of the last cluster, which
-    /// has this shader.
+    /// Returns upper bounds like [`Self::bound`], over all shading points of the cluster.
     ///
     /// # Panics
-    /// As for [`Self::begin_cluster`].
-    pub fn bound_cluster(&mut self, shader: usize, directions: &DirectionBoxes) -> [Lanes; 3] {
-        let kernels = self.bounds.shaders[shader].kernels;
-        let buffers = self.buffers[kernels].as_mut().expect(NO_CLUSTERS);
+    /// If no cluster has begun.
+    pub fn bound_cluster(&mut self, directions: &DirectionBoxes) -> [Lanes; 3] {
+        let shader = self.cluster_shader;
+        let buffers = self.buffers[self.bounds.shaders[shader].program].as_mut();
+        let buffers = buffers.expect(NO_CLUSTERS);
         let cluster = buffers.cluster.as_mut().expect(NO_CLUSTERS);
         for (port, (lo, hi)) in std::iter::zip(&directions.lo, &directions.hi).enumerate() {
             cluster.boxes.set_all(port, lo, hi);
@@ -161,7 +162,7 @@ mod tests {
             }
             for evaluator in &mut evaluators {
                 evaluator.begin_cluster(shader, &endpoints);
-                let upper = evaluator.bound_cluster(shader, boxes);
+                let upper = evaluator.bound_cluster(boxes);
                 for words in &words {
                     evaluator.begin_with_words(shader, words);
                     assert_eq!(evaluator.shading_point(), (shader, &words[..]));

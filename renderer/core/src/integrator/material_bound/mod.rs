@@ -91,14 +91,16 @@ pub enum BoundError {
 #[derive(Debug)]
 pub struct MaterialBounds {
     shaders: Vec<ShaderBounds>,
+    /// The kernels of each program.
     kernels: Vec<Kernels>,
 }
 
-/// A shader with its textures, and the index of its kernels.
-#[derive(Clone, Debug)]
+/// A shader with its textures.
+#[derive(Debug)]
 struct ShaderBounds {
     binding: ShaderBinding,
-    kernels: usize,
+    /// Index of the program's kernels.
+    program: usize,
 }
 
 /// The versions of a shader.
@@ -169,15 +171,15 @@ impl MaterialBounds {
             // Bindings of one program differ only in their textures.
             let is_same =
                 |other: &&ShaderBounds| Arc::ptr_eq(&other.binding.program, &binding.program);
-            let kernels = match bounds.shaders.iter().find(is_same) {
-                Some(existing) => existing.kernels,
+            let program = match bounds.shaders.iter().find(is_same) {
+                Some(existing) => existing.program,
                 None => {
                     let program = &binding.program;
                     bounds.kernels.push(Kernels::compile(&arena, program, mode, for_clusters)?);
                     bounds.kernels.len() - 1
                 }
             };
-            bounds.shaders.push(ShaderBounds { binding: binding.clone(), kernels });
+            bounds.shaders.push(ShaderBounds { binding: binding.clone(), program });
         }
         Ok(bounds)
     }
@@ -188,16 +190,16 @@ impl MaterialBounds {
         shaders.map(|shader| shader.binding.textures.iter().map(|t| &**t).collect()).collect()
     }
 
-    /// Returns the number of kernels: shaders that differ only in their textures share one.
-    pub fn kernel_count(&self) -> usize {
+    /// Returns the number of programs: shaders that differ only in their textures share one.
+    pub fn program_count(&self) -> usize {
         self.kernels.len()
     }
 
-    /// Returns the kernel that evaluates s for any parameters, and its index. Its inputs are `wi`,
-    /// `wo` and the material parameters.
+    /// Returns the index of a shader's program, and the kernel that evaluates s for any parameters.
+    /// Its inputs are `wi`, `wo` and the material parameters.
     pub fn point_kernel(&self, shader: usize) -> (usize, &Kernel) {
-        let index = self.shaders[shader].kernels;
-        (index, &self.kernels[index].general.point)
+        let program = self.shaders[shader].program;
+        (program, &self.kernels[program].general.point)
     }
 }
 
@@ -328,17 +330,19 @@ const NO_SHADING_POINT: &str = "no shading point: call `begin` first";
 /// reused.
 pub struct BoundEvaluator<'a> {
     bounds: &'a MaterialBounds,
-    /// Of each shader.
+    /// Textures of each shader.
     textures: Vec<Vec<&'a Texture>>,
-    /// Buffers of all kernels used so far.
+    /// Buffers of each program; `None` until used.
     buffers: Vec<Option<KernelBuffers<'a>>>,
-    /// Index of the shader at the shading point, and of its kernels.
+    /// Indices of the shader at the shading point and of its program.
     shader: usize,
-    kernels: usize,
+    program: usize,
+    /// Index of the shader of the cluster of shading points.
+    cluster_shader: usize,
     counts: ShadingCounts,
 }
 
-/// Inputs and outputs of kernels, in groups of eight rows.
+/// Inputs and outputs of a program's kernels, in groups of eight rows.
 struct KernelBuffers<'a> {
     kernels: &'a Kernels,
     /// The version for the parameters of the shading point.
@@ -406,15 +410,14 @@ impl<'a> KernelBuffers<'a> {
         lookup: &Lookup,
         n: Vec3,
         positions: impl FnOnce() -> [Vec3; 2],
-        counts: &mut ShadingCounts,
-    ) {
+    ) -> ShadingCounts {
         let parameters = &mut self.parameters;
         let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut())
         else {
             instance.write(lookup, nm, |first, words| {
                 parameters[first..][..words.len()].copy_from_slice(words)
             });
-            return;
+            return ShadingCounts::default();
         };
         let [p, object] = positions();
         let point = Program::surface_words(p, object, n, lookup.uv);
@@ -424,10 +427,12 @@ impl<'a> KernelBuffers<'a> {
         inputs.truncate(1);
         kernel.run(textures, inputs, outputs);
         parameters.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
-        counts.evaluations += 1;
-        counts.lanes += kernel.target().lanes() as u64;
         let capped_port = kernel.outputs().iter().position(|port| port.name == "capped");
-        counts.capped += u64::from(capped_port.is_some_and(|port| outputs.bits(0, port) != 0));
+        ShadingCounts {
+            evaluations: 1,
+            lanes: kernel.target().lanes() as u64,
+            capped: u64::from(capped_port.is_some_and(|port| outputs.bits(0, port) != 0)),
+        }
     }
 
     /// Sets the words shared by all rows to `wo` and the material parameters.
@@ -480,7 +485,8 @@ impl<'a> BoundEvaluator<'a> {
             textures: bounds.textures(),
             buffers: bounds.kernels.iter().map(|_| None).collect(),
             shader: 0,
-            kernels: 0,
+            program: 0,
+            cluster_shader: 0,
             counts: ShadingCounts::default(),
         }
     }
@@ -502,14 +508,11 @@ impl<'a> BoundEvaluator<'a> {
         positions: impl FnOnce() -> [Vec3; 2],
         wo: Vec3,
     ) {
-        self.select(instance.shader as usize);
-        let program = &self.bounds.shaders[self.shader].binding.program;
-        let mut counts = std::mem::take(&mut self.counts);
-        let (buffers, textures) = self.current();
-        let shader = (&**program, textures);
-        buffers.set_up(shader, (instance, nm), &lookup, n, positions, &mut counts);
+        let program = &self.bounds.shaders[instance.shader as usize].binding.program;
+        let (buffers, textures) = self.select(instance.shader as usize);
+        let counts = buffers.set_up((program, textures), (instance, nm), &lookup, n, positions);
         buffers.set_common_words(wo);
-        self.counts = counts;
+        self.counts += counts;
     }
 
     /// Sets the shading point by the words of its material parameters.
@@ -517,49 +520,43 @@ impl<'a> BoundEvaluator<'a> {
     /// # Panics
     /// If the number of words is wrong.
     pub fn begin_with_parameters(&mut self, shader: usize, wo: Vec3, parameters: &[u32]) {
-        self.select(shader);
-        let (buffers, _) = self.current();
+        let (buffers, _) = self.select(shader);
         buffers.parameters.copy_from_slice(parameters);
         buffers.set_common_words(wo);
     }
 
     /// Returns the words of the material parameters at the shading point.
     pub fn parameters(&self) -> &[u32] {
-        &self.buffers[self.kernels].as_ref().expect(NO_SHADING_POINT).parameters
+        &self.buffers[self.program].as_ref().expect(NO_SHADING_POINT).parameters
     }
 
-    /// Selects the shader of the shading point.
-    fn select(&mut self, shader: usize) {
-        self.shader = shader;
-        self.kernels = self.bounds.shaders[shader].kernels;
+    /// Selects the shader of the shading point. Returns its buffers and textures.
+    fn select(&mut self, shader: usize) -> (&mut KernelBuffers<'a>, &[&'a Texture]) {
+        (self.shader, self.program) = (shader, self.bounds.shaders[shader].program);
         self.buffers_of(shader);
+        let buffers = self.buffers[self.program].as_mut().expect(NO_SHADING_POINT);
+        (buffers, &self.textures[shader])
     }
 
-    /// Returns the buffers for the kernels of a shader, which other shaders may share.
+    /// Returns the buffers of a shader's program.
     fn buffers_of(&mut self, shader: usize) -> &mut KernelBuffers<'a> {
         let bounds = self.bounds;
-        let ShaderBounds { binding, kernels } = &bounds.shaders[shader];
-        self.buffers[*kernels]
-            .get_or_insert_with(|| KernelBuffers::new(&bounds.kernels[*kernels], &binding.program))
-    }
-
-    /// Returns the buffers and the textures of the shading point.
-    fn current(&mut self) -> (&mut KernelBuffers<'a>, &[&'a Texture]) {
-        let buffers = self.buffers[self.kernels].as_mut().expect(NO_SHADING_POINT);
-        (buffers, &self.textures[self.shader])
+        let ShaderBounds { binding, program } = &bounds.shaders[shader];
+        self.buffers[*program]
+            .get_or_insert_with(|| KernelBuffers::new(&bounds.kernels[*program], &binding.program))
     }
 
     /// Returns upper bounds on s, 1/sr, for red, green and blue, over eight boxes of light
     /// directions. They are non-negative, and infinite if s is not bounded.
     pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
-        let (buffers, textures) = self.current();
+        let buffers = self.buffers[self.program].as_mut().expect(NO_SHADING_POINT);
         match &mut buffers.bounding {
             BoundingState::Hand { bound, .. } => bound.expect(NO_SHADING_POINT).bound(boxes),
             BoundingState::Compiled { kernel, boxes: inputs, limits } => {
                 for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
                     inputs.set_all(port, lo, hi);
                 }
-                kernel.run(textures, inputs, limits);
+                kernel.run(&self.textures[self.shader], inputs, limits);
                 upper_bounds(limits)
             }
         }
@@ -569,14 +566,14 @@ impl<'a> BoundEvaluator<'a> {
     /// [`evaluate_groups`](Self::evaluate_groups).
     #[inline(always)]
     pub fn set_group(&mut self, group: usize, wi: &[Lanes; DIRECTION_WORDS]) {
-        let (buffers, _) = self.current();
+        let buffers = self.buffers[self.program].as_mut().expect(NO_SHADING_POINT);
         buffers.fill_groups(group + 1);
         buffers.inputs.set_columns(group * LANES, 0, &wi.each_ref());
     }
 
     /// Evaluates s for the first `count` groups of directions.
     pub fn evaluate_groups(&mut self, count: usize) {
-        let buffers = self.buffers[self.kernels].as_mut().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.program].as_mut().expect(NO_SHADING_POINT);
         let textures = &self.textures[self.shader];
         let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
@@ -594,7 +591,7 @@ impl<'a> BoundEvaluator<'a> {
     /// Returns s, 1/sr, for red, green and blue, for an evaluated group of directions.
     #[inline(always)]
     pub fn group(&self, group: usize) -> [Lanes; 3] {
-        let buffers = self.buffers[self.kernels].as_ref().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.program].as_ref().expect(NO_SHADING_POINT);
         let mut s = [[0.0; LANES]; 3];
         buffers.outputs.read_columns(group * LANES, 0, &mut s);
         s
@@ -609,7 +606,7 @@ impl<'a> BoundEvaluator<'a> {
     ) -> [Lanes; 3] {
         let mut s = [[0.0; LANES]; 3];
         let Some(last) = mask.iter().rposition(|&is_used| is_used) else { return s };
-        let buffers = self.buffers[self.kernels].as_mut().expect(NO_SHADING_POINT);
+        let buffers = self.buffers[self.program].as_mut().expect(NO_SHADING_POINT);
         let textures = &self.textures[self.shader];
         let Version { point, capped_port, .. } = buffers.version;
         let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);

@@ -330,7 +330,7 @@ fn bindings_of_one_program_share_kernels_and_keep_their_textures() {
     let shaders = [first.clone(), ShaderBinding::new(first.program, texture(0.25))];
     let bounds = MaterialBounds::compile_for_clusters(&shaders, BoundMode::Related)
         .expect("the shaders compile");
-    assert_eq!(bounds.kernel_count(), 1);
+    assert_eq!(bounds.program_count(), 1);
     let mut evaluator = BoundEvaluator::new(&bounds);
     for (shader, kd) in [(0, 1.0f32), (1, 0.5), (0, 0.25)] {
         let expected = kd * [0.5, 0.25][shader];
@@ -342,7 +342,7 @@ fn bindings_of_one_program_share_kernels_and_keep_their_textures() {
         let endpoints: Vec<_> = words.iter().map(|&word| [word; 2]).collect();
         assert_eq!(index, shader);
         evaluator.begin_cluster(shader, &endpoints);
-        let upper = evaluator.bound_cluster(shader, &DirectionBoxes::ALL)[0][0];
+        let upper = evaluator.bound_cluster(&DirectionBoxes::ALL)[0][0];
         assert!((upper - expected).abs() < 1e-5, "{upper} {expected}");
     }
 }

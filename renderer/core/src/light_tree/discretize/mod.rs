@@ -725,6 +725,7 @@ mod tests {
         let lights =
             Lights::new(vec![lights.all()[0].clone(), constant], super::super::testing::cube());
         let tree = tree(&lights, &PointOptions { next_event: true, ..EXTENTS });
-        assert!(tree.points().iter().all(|p| p.light == 0));
+        assert!(!tree.points().is_empty() && tree.points().iter().all(|p| p.light == 0));
+        assert_eq!(tree.environment_stratum(1, Vec2::splat(0.5)), None);
     }
 }

@@ -1,11 +1,14 @@
 //! Quick check of a shader when it is loaded. It detects gross faults: invalid values
-//! ([`check_values`]), a `sample` that does not match `pdf` ([`check_sampler`]), and a phase
-//! function that is not normalized ([`check_normalization`]). Passing it proves nothing.
+//! ([`check_values`]), a `sample` that does not match `pdf` ([`check_sampler`]), a `pdf` that is 0
+//! where light is scattered ([`check_coverage`]), and a phase function that is not normalized
+//! ([`check_normalization`]). Passing it proves nothing.
 
+mod coverage;
 mod normalization;
 mod sampler;
 mod values;
 
+pub use coverage::{UncoveredLight, check_coverage};
 pub use normalization::{NotNormalized, check_normalization};
 pub use sampler::{SamplerFault, check_sampler};
 pub use values::{InvalidValue, check_values};
@@ -13,8 +16,8 @@ pub use values::{InvalidValue, check_values};
 use super::{Program, ShaderBinding, ShaderInstance};
 use crate::texture::Lookup;
 use lightbound_math::sampling::pdf_check::Domain;
-use lightbound_math::{Vec2, Vec3};
-use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
+use lightbound_math::{Vec2, Vec3, vec2, vec3};
+use lightbound_shader::{Batch, Kernel, ShaderKind, SurfaceSides, Texture};
 
 /// Returns the set of directions to which a shader scatters light.
 fn domain(sides: SurfaceSides) -> Domain {
@@ -23,6 +26,24 @@ fn domain(sides: SurfaceSides) -> Domain {
         SurfaceSides::Both => Domain::Sphere,
     }
 }
+
+/// cos θ and φ of the checked `wo`.
+const VIEWS: [(f32, f32); 4] = [(0.9, 0.7), (0.5, 2.4), (0.2, 4.1), (-0.6, 5.5)];
+
+/// Returns the checked `wo`: for phase functions only the z axis, from below only for two-sided
+/// shaders.
+fn views(program: &Program) -> impl Iterator<Item = Vec3> {
+    let (sides, is_brdf) = (program.sides, program.kind() == ShaderKind::Brdf);
+    let views = VIEWS.into_iter().filter(move |&(z, _)| is_brdf && sides.covers(z));
+    let view = |(z, phi)| {
+        let r = libm::sqrtf(1.0 - z * z);
+        vec3(r * libm::cosf(phi), r * libm::sinf(phi), z)
+    };
+    views.map(view).chain((!is_brdf).then_some(Vec3::Z))
+}
+
+/// Centre of the texture coordinates.
+const CENTER: Vec2 = vec2(0.5, 0.5);
 
 /// Runs a shader at one shading point.
 struct ShaderRunner<'a> {
@@ -35,14 +56,14 @@ struct ShaderRunner<'a> {
 }
 
 impl<'a> ShaderRunner<'a> {
-    fn new(binding: &'a ShaderBinding, instance: &ShaderInstance) -> ShaderRunner<'a> {
+    fn new(binding: &'a ShaderBinding, instance: &ShaderInstance, uv: Vec2) -> ShaderRunner<'a> {
         let program = &*binding.program;
         let textures = binding.textures.iter().map(|texture| &**texture).collect();
         let batch = || Batch::new(program.target(), 0, 0);
         let (inputs, outputs) = (batch(), batch());
         let mut runner =
             ShaderRunner { program, textures, parameters: Vec::new(), inputs, outputs };
-        let lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, Vec2::splat(0.5));
+        let lookup = Lookup::at_point(Vec3::ZERO, Vec3::Z, uv);
         match &program.setup {
             None => runner.parameters = instance.words(&lookup),
             Some(setup) => {
@@ -76,6 +97,14 @@ impl<'a> ShaderRunner<'a> {
         }
         self.inputs.truncate(rows.len());
         self.run(kernel);
+    }
+
+    /// Returns s = BSDF × cosine and the density for each direction.
+    fn evaluate(&mut self, directions: &[Vec3], wo: Vec3) -> impl Iterator<Item = [f32; 4]> {
+        let program = self.program;
+        let row = |wi: &Vec3| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z];
+        self.run_rows(&program.evaluate, directions.iter().map(row));
+        (0..directions.len()).map(|row| self.outputs.floats(row, 0))
     }
 }
 
@@ -129,7 +158,7 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::testing::{any_value, compiled, instance};
-    use super::{check_normalization, check_sampler, check_values};
+    use super::{check_coverage, check_normalization, check_sampler, check_values};
     use crate::material::library;
     use lightbound_math::sampling::hash;
     use lightbound_shader::ShaderKind;
@@ -161,6 +190,8 @@ mod tests {
                 }
                 if binding.program.has_sampler {
                     check_sampler(&binding, &instance)
+                        .unwrap_or_else(|fault| panic!("{} {settings:?}: {fault}", entry.name));
+                    check_coverage(&binding, &instance)
                         .unwrap_or_else(|fault| panic!("{} {settings:?}: {fault}", entry.name));
                 }
             }

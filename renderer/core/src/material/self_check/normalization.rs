@@ -1,6 +1,6 @@
 //! Integrates a phase function over the sphere.
 
-use super::{ShaderBinding, ShaderInstance, ShaderRunner};
+use super::{CENTER, ShaderBinding, ShaderInstance, ShaderRunner};
 use std::f64::consts::PI;
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub fn check_normalization(
             [(r * cos) as f32, (r * sin) as f32, z, 0.0, 0.0, 1.0]
         })
     });
-    let mut runner = ShaderRunner::new(binding, instance);
+    let mut runner = ShaderRunner::new(binding, instance, CENTER);
     runner.run_rows(&binding.program.evaluate, directions);
     let value = |row: usize| f64::from(runner.outputs.get(row, 0));
     let azimuths = AZIMUTHS as usize;

@@ -1,6 +1,6 @@
 //! Checks the values of a shader for random pairs of directions.
 
-use super::{ShaderBinding, ShaderInstance, ShaderRunner, domain};
+use super::{CENTER, ShaderBinding, ShaderInstance, ShaderRunner, domain};
 use lightbound_math::sampling::pdf_check::DirectionCell;
 use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec2, Vec3};
@@ -59,7 +59,7 @@ pub fn check_values(
         ShaderKind::Phase | ShaderKind::Density | ShaderKind::Function => Vec3::Z,
     };
     let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [direction(1, i), wo(i)]).collect();
-    let mut runner = ShaderRunner::new(binding, instance);
+    let mut runner = ShaderRunner::new(binding, instance, CENTER);
     runner.run_rows(
         &binding.program.evaluate,
         pairs.iter().map(|[wi, wo]| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]),

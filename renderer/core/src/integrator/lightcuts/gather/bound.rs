@@ -92,7 +92,7 @@ impl<'a, 'b> Group<'a, 'b> {
                 material.begin_cluster(cluster.shader, tree.endpoints(cluster));
                 self.current_cluster = Some(gather);
             }
-            material.bound_cluster(cluster.shader, &boxes)
+            material.bound_cluster(&boxes)
         };
         if self.lighting.check_bounds {
             self.check(cluster, lights, &factors, &s);

@@ -133,9 +133,9 @@ pub(super) struct VirtualLightEvaluator<'a> {
     lights: &'a [VirtualLight],
     materials: &'a VirtualMaterials,
     shaders: &'a MaterialBounds,
-    /// Of each shader.
+    /// Textures of each shader.
     textures: Vec<Vec<&'a Texture>>,
-    /// Inputs and outputs of each kernel used so far.
+    /// Inputs and outputs of each program's kernel; `None` until used.
     buffers: Vec<Option<[Batch; 2]>>,
     counts: ShadingCounts,
     /// Indices of queries, sorted by shader.
@@ -160,7 +160,7 @@ impl<'a> VirtualLightEvaluator<'a> {
             materials,
             shaders,
             textures: shaders.textures(),
-            buffers: (0..shaders.kernel_count()).map(|_| None).collect(),
+            buffers: (0..shaders.program_count()).map(|_| None).collect(),
             counts: ShadingCounts::default(),
             order: Vec::new(),
         }
@@ -191,8 +191,8 @@ impl<'a> VirtualLightEvaluator<'a> {
         self.order.sort_by_key(|&query| shader(query));
         for group in self.order.chunk_by(|&a, &b| shader(a) == shader(b)) {
             let shader = shader(group[0]) as usize;
-            let (index, kernel) = shaders.point_kernel(shader);
-            let [inputs, outputs] = self.buffers[index].get_or_insert_with(|| {
+            let (program, kernel) = shaders.point_kernel(shader);
+            let [inputs, outputs] = self.buffers[program].get_or_insert_with(|| {
                 [kernel.inputs(), kernel.outputs()]
                     .map(|ports| Batch::new(kernel.target(), ports.len(), LANES))
             });
